@@ -1,0 +1,12 @@
+//! What machines say about content: pictures made fit to use, answers labelled.
+//!
+//! [`image::normalise`] is the only way in for a picture: whatever the voter uploaded becomes one upright, flat, metadata-free JPEG or PNG, or is refused in words.
+//! Nothing else in the workspace decodes pictures.
+//!
+//! [`annotate`] labels text: [`annotate::style`] counts tokens and Markdown elements, the input of style control.
+//!
+//! Everything here is synchronous, takes and returns plain values, and reads neither clock, environment nor disk.
+//! [`image::normalise`] needs tens to hundreds of milliseconds of one core: call it in a bounded pool of blocking threads.
+
+pub mod annotate;
+pub mod image;

@@ -1,0 +1,59 @@
+//! From bytes to rows, one module for each shape of file.
+
+pub(crate) mod delimited;
+pub(crate) mod json;
+pub(crate) mod parquet;
+pub(crate) mod window;
+
+use crate::{Error, Format, count::Counter, fate::Rejections};
+
+/// How rows are read, whatever the shape of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecodeOptions {
+    /// Stop at the first rejected row.
+    pub(crate) strict: bool,
+    /// Note a hash of each id.
+    pub(crate) ids: bool,
+    /// Bytes of a record that are held in memory at most.
+    pub(crate) record_bytes_max: usize,
+    /// Threads that decode one file at most.
+    pub(crate) n_threads_max: usize,
+}
+
+/// What one source held.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) format: Format,
+    pub(crate) rows: u64,
+    /// Parts of the source, in no order that matters.
+    pub(crate) counters: Vec<Counter>,
+    pub(crate) rejections: Rejections,
+}
+
+/// Told from time to time how many bytes and rows are done.
+pub(crate) type OnProgress<'a> = dyn FnMut(u64, u64) + 'a;
+
+/// Rows between two looks at limits and two reports of progress in text formats.
+pub(crate) const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
+
+/// Whether the text of a cell says no.
+pub(crate) fn is_false(text: &[u8]) -> bool {
+    text.eq_ignore_ascii_case(b"false") || text == b"0"
+}
+
+/// A hash of an id that is the same on every machine.
+pub(crate) fn id_hash(id: &[u8]) -> u64 {
+    use std::hash::BuildHasher as _;
+    foldhash::quality::FixedState::with_seed(0x0061_676f_6e00).hash_one(id)
+}
+
+/// Checks limits and, in strict mode, that nothing was rejected.
+pub(crate) fn check(counter: &Counter, options: DecodeOptions) -> Result<(), Error> {
+    counter.check()?;
+    if options.strict
+        && let Some(error) = counter.first_rejection()
+    {
+        return Err(error);
+    }
+    Ok(())
+}

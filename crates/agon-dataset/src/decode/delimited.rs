@@ -1,0 +1,321 @@
+//! Tables in text: fields separated by commas, semicolons, tabs or bars, in quotes where needed (RFC 4180).
+//!
+//! The separator is the first of the four with which the header has the needed columns.
+//! A byte order mark, `\r\n`, blank lines, and line breaks and doubled quotes inside quotes are taken as they should be.
+//! A record without a quote, which is nearly every one, is cut at its separators in place.
+
+use crate::{
+    Error, Format,
+    columns::Columns,
+    count::{Counter, RowPlace},
+    decode::{
+        DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash, is_false,
+        window::Window,
+    },
+    input::without_byte_order_mark,
+};
+
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// The fields of one record: field `i` ends before `ends[i]`, and one byte further the next begins.
+#[derive(Debug, Default)]
+struct Fields {
+    /// The fields with their quotes taken away, when there were any.
+    unquoted: Vec<u8>,
+    ends: Vec<usize>,
+    /// Whether something stands between a closing quote and the next separator.
+    has_stray_text: bool,
+}
+
+impl Fields {
+    #[inline]
+    fn get<'a>(&self, bytes: &'a [u8], idx: usize) -> &'a [u8] {
+        let start = if idx == 0 { 0 } else { self.ends[idx - 1] + 1 };
+        &bytes[start..self.ends[idx]]
+    }
+}
+
+/// Where a record is in the window.
+enum Record {
+    /// In place: so many bytes, and so many with the line break.
+    Plain { bytes: usize, with_break: usize },
+    /// In [`Fields::unquoted`].
+    Unquoted { with_break: usize },
+    /// There is none any more.
+    End,
+}
+
+/// Reads a table.
+pub(crate) fn read(
+    path: &str,
+    window: &mut Window<'_>,
+    options: DecodeOptions,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Decoded, Error> {
+    let mut counter = Counter::new(path);
+    let mut fields = Fields::default();
+    let mut line = 1_u64;
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    window.fill().map_err(failed)?;
+    let mark = window.bytes().len() - without_byte_order_mark(window.bytes()).len();
+    window.consume(mark);
+
+    let (separator, header, columns) = read_header(path, window, &mut fields, &mut line, options)?;
+    counter.set_columns(
+        [columns.model_a, columns.model_b, columns.winner].map(|idx| header[idx].clone()),
+    );
+    let is_separator = |byte: u8| byte == separator;
+    let mut row = 0_u64;
+    loop {
+        let record = next_record(path, window, &mut fields, is_separator, row, options)?;
+        let (bytes, with_break) = match record {
+            Record::End => break,
+            Record::Plain { bytes, with_break } => {
+                if bytes == 0 {
+                    window.consume(with_break);
+                    line += 1;
+                    continue;
+                }
+                fields.ends.clear();
+                let record = &window.bytes()[..bytes];
+                fields.ends.extend(memchr::memchr_iter(separator, record));
+                fields.ends.push(bytes);
+                (record, with_break)
+            }
+            Record::Unquoted { with_break } => (fields.unquoted.as_slice(), with_break),
+        };
+        row += 1;
+        let place = || RowPlace {
+            row,
+            line: Some(line),
+        };
+        if fields.ends.len() != header.len() {
+            let detail = format!("{} fields: expected {}", fields.ends.len(), header.len());
+            counter.reject_unreadable(place(), &detail);
+        } else if fields.has_stray_text {
+            counter.reject_unreadable(place(), "text behind a closing quote");
+        } else {
+            let a = counter.model(fields.get(bytes, columns.model_a));
+            let b = counter.model(fields.get(bytes, columns.model_b));
+            let winner = counter.winner(fields.get(bytes, columns.winner));
+            counter.row(a, b, winner, place);
+            if Counter::would_keep(a, b, winner) {
+                if let Some(idx) = columns.anonymous
+                    && is_false(fields.get(bytes, idx).trim_ascii())
+                {
+                    counter.add_named(1);
+                }
+                if let Some(idx) = columns.id.filter(|_| options.ids) {
+                    let id = fields.get(bytes, idx);
+                    if !id.is_empty() {
+                        counter.add_id(id_hash(id));
+                    }
+                }
+            }
+        }
+        line += match record {
+            Record::Unquoted { with_break } => {
+                memchr::memchr_iter(b'\n', &window.bytes()[..with_break]).count() as u64
+            }
+            _ => 1,
+        };
+        window.consume(with_break);
+        if options.strict && counter.n_rejected() > 0 {
+            break;
+        }
+        if row.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            counter.check()?;
+            on_progress(window.bytes_consumed(), row);
+        }
+    }
+    check(&counter, options)?;
+    on_progress(window.bytes_consumed(), row);
+    Ok(Decoded {
+        format: Format::BattlesCsv,
+        rows: row,
+        rejections: counter.take_rejections(),
+        counters: vec![counter],
+    })
+}
+
+/// Finds the separator with which the first record that is not blank names the needed columns.
+fn read_header(
+    path: &str,
+    window: &mut Window<'_>,
+    fields: &mut Fields,
+    line: &mut u64,
+    options: DecodeOptions,
+) -> Result<(u8, Vec<String>, Columns), Error> {
+    let is_any = |byte: u8| SEPARATORS.contains(&byte);
+    let with_break = loop {
+        match next_record(path, window, fields, is_any, 0, options)? {
+            Record::End => {
+                return Err(Error::UnknownFormat {
+                    path: path.to_owned(),
+                    found: "blank",
+                });
+            }
+            Record::Plain { bytes, with_break }
+                if window.bytes()[..bytes].trim_ascii().is_empty() =>
+            {
+                window.consume(with_break);
+                *line += 1;
+            }
+            Record::Plain { with_break, .. } | Record::Unquoted { with_break } => break with_break,
+        }
+    };
+    let record = &window.bytes()[..with_break];
+    let mut best: Option<(usize, Error)> = None;
+    for separator in SEPARATORS {
+        split(record, |byte| byte == separator, true, fields);
+        let names: Vec<String> = (0..fields.ends.len())
+            .map(|idx| {
+                String::from_utf8_lossy(fields.get(&fields.unquoted, idx))
+                    .trim()
+                    .to_owned()
+            })
+            .collect();
+        match Columns::find(path, names.iter().map(String::as_str)) {
+            Ok(columns) => {
+                *line += memchr::memchr_iter(b'\n', record).count() as u64;
+                window.consume(with_break);
+                return Ok((separator, names, columns));
+            }
+            Err(error @ Error::AmbiguousColumn { .. }) => return Err(error),
+            Err(error) => {
+                if best.as_ref().is_none_or(|(n, _)| names.len() > *n) {
+                    best = Some((names.len(), error));
+                }
+            }
+        }
+    }
+    let (_, error) = best.unwrap_or_else(|| {
+        (
+            0,
+            crate::columns::missing(path, false, false, std::iter::empty()),
+        )
+    });
+    Err(error)
+}
+
+/// Finds the next record, reading on where needed.
+#[inline]
+fn next_record(
+    path: &str,
+    window: &mut Window<'_>,
+    fields: &mut Fields,
+    is_separator: impl Fn(u8) -> bool + Copy,
+    row: u64,
+    options: DecodeOptions,
+) -> Result<Record, Error> {
+    loop {
+        let bytes = window.bytes();
+        match memchr::memchr2(b'\n', b'"', bytes) {
+            Some(idx) if bytes[idx] == b'\n' => {
+                fields.has_stray_text = false;
+                let record = &bytes[..idx];
+                return Ok(Record::Plain {
+                    bytes: record.strip_suffix(b"\r").unwrap_or(record).len(),
+                    with_break: idx + 1,
+                });
+            }
+            Some(_) => {
+                if let Some(with_break) = split(bytes, is_separator, window.is_at_end(), fields) {
+                    return Ok(Record::Unquoted { with_break });
+                }
+            }
+            None if window.is_at_end() => {
+                if bytes.is_empty() {
+                    return Ok(Record::End);
+                }
+                fields.has_stray_text = false;
+                return Ok(Record::Plain {
+                    bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes).len(),
+                    with_break: bytes.len(),
+                });
+            }
+            None => {}
+        }
+        if bytes.len() > options.record_bytes_max {
+            return Err(Error::RecordTooLarge {
+                place: format!("row {} of `{path}`", row + 1),
+                bytes_max: options.record_bytes_max,
+            });
+        }
+        window.fill().map_err(|source| Error::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+    }
+}
+
+/// Cuts the first record of `bytes` into fields and takes quotes away. `None` when its end is not at hand.
+///
+/// A quote counts only where a field begins; elsewhere it stands for itself.
+fn split(
+    bytes: &[u8],
+    is_separator: impl Fn(u8) -> bool,
+    is_at_end: bool,
+    fields: &mut Fields,
+) -> Option<usize> {
+    fields.unquoted.clear();
+    fields.ends.clear();
+    fields.has_stray_text = false;
+    let mut idx = 0;
+    loop {
+        let mut is_quoted = false;
+        if bytes.get(idx) == Some(&b'"') {
+            is_quoted = true;
+            idx += 1;
+            loop {
+                let Some(length) = memchr::memchr(b'"', &bytes[idx..]) else {
+                    if !is_at_end {
+                        return None;
+                    }
+                    // A quote that is never closed: the rest of the file is one broken record.
+                    fields.has_stray_text = true;
+                    fields.ends.push(fields.unquoted.len());
+                    return Some(bytes.len());
+                };
+                fields.unquoted.extend_from_slice(&bytes[idx..idx + length]);
+                idx += length + 1;
+                match bytes.get(idx) {
+                    Some(b'"') => {
+                        fields.unquoted.push(b'"');
+                        idx += 1;
+                    }
+                    Some(_) => break,
+                    None if is_at_end => break,
+                    None => return None,
+                }
+            }
+        }
+        let rest = &bytes[idx..];
+        let length = rest
+            .iter()
+            .position(|&byte| byte == b'\n' || is_separator(byte));
+        if length.is_none() && !is_at_end {
+            return None;
+        }
+        let text = &rest[..length.unwrap_or(rest.len())];
+        let ends_record = length.is_none_or(|length| rest[length] == b'\n');
+        let text = match text.strip_suffix(b"\r") {
+            Some(text) if ends_record => text,
+            _ => text,
+        };
+        if is_quoted {
+            fields.has_stray_text |= !text.trim_ascii().is_empty();
+        } else {
+            fields.unquoted.extend_from_slice(text);
+        }
+        fields.ends.push(fields.unquoted.len());
+        if ends_record {
+            return Some(idx + length.map_or(rest.len(), |length| length + 1));
+        }
+        fields.unquoted.push(b',');
+        idx += length.unwrap_or(0) + 1;
+    }
+}

@@ -1,0 +1,507 @@
+//! JSON: an array of objects, or one object on each line.
+//!
+//! Records are cut out of the stream one at a time, so that a broken one costs only itself and memory is bounded by the largest; what is not needed of a record is skipped without being built.
+
+use std::{borrow::Cow, fmt};
+
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+
+use crate::{
+    Error, Format,
+    columns::{N_SPELLINGS_MAX, Role, missing, role_of},
+    count::{Code, Counter, RowPlace},
+    decode::{
+        DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash, is_false,
+        window::Window,
+    },
+    fate::COLUMNS_SHOWN_MAX,
+    input::without_byte_order_mark,
+};
+
+/// What is noted while the records go by.
+struct Rows<'a> {
+    path: &'a str,
+    options: DecodeOptions,
+    counter: Counter,
+    rows: u64,
+    has_models: bool,
+    has_winner: bool,
+    /// The keys of the first record.
+    keys: Vec<String>,
+    has_keys: bool,
+}
+
+impl Rows<'_> {
+    /// Counts the record `bytes` that begins on line `line`. Tells whether to go on.
+    fn add(&mut self, bytes: &[u8], line: u64) -> bool {
+        self.rows += 1;
+        let place = RowPlace {
+            row: self.rows,
+            line: Some(line),
+        };
+        let mut record = Record {
+            keys: (!self.has_keys).then_some(&mut self.keys),
+            ..Record::default()
+        };
+        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+        let parsed = RecordSeed(&mut record)
+            .deserialize(&mut deserializer)
+            .and_then(|()| deserializer.end());
+        if let Err(error) = parsed {
+            self.counter.reject_unreadable(place, &describe(&error));
+            return !self.options.strict;
+        }
+        self.has_keys = true;
+        let cells = &record.cells;
+        let rank = (0..N_SPELLINGS_MAX)
+            .find(|&rank| {
+                !matches!(cells[Role::ModelA as usize][rank], Cell::Absent)
+                    || !matches!(cells[Role::ModelB as usize][rank], Cell::Absent)
+            })
+            .unwrap_or(0);
+        let (cell_a, cell_b) = (
+            &cells[Role::ModelA as usize][rank],
+            &cells[Role::ModelB as usize][rank],
+        );
+        let cell_winner = &cells[Role::Winner as usize][0];
+        self.has_models |= !matches!(cell_a, Cell::Absent) && !matches!(cell_b, Cell::Absent);
+        self.has_winner |= !matches!(cell_winner, Cell::Absent);
+        let a = self.model(cell_a);
+        let b = self.model(cell_b);
+        let winner = match cell_winner {
+            Cell::Absent | Cell::Null => Code::MISSING,
+            Cell::Text(text) => self.counter.winner(text.as_bytes()),
+            Cell::Number(text) => self.counter.winner(text.as_bytes()),
+            Cell::Bool(value) => self.counter.winner(value.to_string().as_bytes()),
+            Cell::Other(what) => self.counter.malformed(what),
+        };
+        self.counter.row(a, b, winner, || place);
+        if Counter::would_keep(a, b, winner) {
+            let is_named = match &cells[Role::Anonymous as usize][0] {
+                Cell::Bool(value) => !value,
+                Cell::Text(text) => is_false(text.as_bytes()),
+                Cell::Number(text) => is_false(text.as_bytes()),
+                _ => false,
+            };
+            self.counter.add_named(u64::from(is_named));
+            if self.options.ids {
+                let id = cells[Role::Id as usize].iter().find_map(|cell| match cell {
+                    Cell::Text(text) => Some(id_hash(text.as_bytes())),
+                    Cell::Number(text) => Some(id_hash(text.as_bytes())),
+                    _ => None,
+                });
+                if let Some(hash) = id {
+                    self.counter.add_id(hash);
+                }
+            }
+        }
+        !self.options.strict || self.counter.n_rejected() == 0
+    }
+
+    fn model(&mut self, cell: &Cell<'_>) -> Code {
+        match cell {
+            Cell::Absent | Cell::Null => Code::MISSING,
+            Cell::Text(text) => self.counter.model(text.as_bytes()),
+            Cell::Number(text) => self.counter.model(text.as_bytes()),
+            Cell::Bool(value) => self.counter.malformed(&format!("{value}: expected text")),
+            Cell::Other(what) => self.counter.malformed(what),
+        }
+    }
+
+    fn finish(mut self, format: Format) -> Result<Decoded, Error> {
+        if self.rows > 0 && !(self.has_models && self.has_winner) {
+            if !self.has_keys {
+                return Err(Error::Malformed {
+                    path: self.path.to_owned(),
+                    format: "JSON",
+                    detail: self
+                        .counter
+                        .first_rejection()
+                        .map_or_else(String::new, |error| error.to_string()),
+                });
+            }
+            return Err(missing(
+                self.path,
+                self.has_models,
+                self.has_winner,
+                self.keys.iter().map(String::as_str),
+            ));
+        }
+        check(&self.counter, self.options)?;
+        Ok(Decoded {
+            format,
+            rows: self.rows,
+            rejections: self.counter.take_rejections(),
+            counters: vec![self.counter],
+        })
+    }
+}
+
+/// An error of the parser without the line, which would be counted from the record's start.
+fn describe(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or_default();
+    format!("{text} at byte {} of the record", error.column())
+}
+
+fn begin<'a>(
+    path: &'a str,
+    window: &mut Window<'_>,
+    options: DecodeOptions,
+) -> Result<Rows<'a>, Error> {
+    window.fill().map_err(|source| Error::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mark = window.bytes().len() - without_byte_order_mark(window.bytes()).len();
+    window.consume(mark);
+    Ok(Rows {
+        path,
+        options,
+        counter: Counter::new(path),
+        rows: 0,
+        has_models: false,
+        has_winner: false,
+        keys: Vec::new(),
+        has_keys: false,
+    })
+}
+
+fn fill(rows: &Rows<'_>, window: &mut Window<'_>) -> Result<(), Error> {
+    if window.bytes().len() > rows.options.record_bytes_max {
+        return Err(Error::RecordTooLarge {
+            place: format!("row {} of `{}`", rows.rows + 1, rows.path),
+            bytes_max: rows.options.record_bytes_max,
+        });
+    }
+    window.fill().map_err(|source| Error::Read {
+        path: rows.path.to_owned(),
+        source,
+    })
+}
+
+/// Reads one object on each line.
+pub(crate) fn read_lines(
+    path: &str,
+    window: &mut Window<'_>,
+    options: DecodeOptions,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Decoded, Error> {
+    let mut rows = begin(path, window, options)?;
+    let mut line = 1_u64;
+    // Bytes of the window that are known to hold no line break.
+    let mut n_searched = 0;
+    loop {
+        let bytes = window.bytes();
+        let found = memchr::memchr(b'\n', &bytes[n_searched..]).map(|idx| n_searched + idx);
+        if found.is_none() && !window.is_at_end() {
+            n_searched = bytes.len();
+            fill(&rows, window)?;
+            continue;
+        }
+        n_searched = 0;
+        let record = &bytes[..found.unwrap_or(bytes.len())];
+        let is_blank = record.iter().all(u8::is_ascii_whitespace);
+        if !is_blank && !rows.add(record, line) {
+            break;
+        }
+        let Some(idx) = found else { break };
+        window.consume(idx + 1);
+        line += 1;
+        if rows.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            rows.counter.check()?;
+            on_progress(window.bytes_consumed(), rows.rows);
+        }
+    }
+    on_progress(window.bytes_consumed(), rows.rows);
+    rows.finish(Format::BattlesJsonLines)
+}
+
+/// Reads one array of objects.
+pub(crate) fn read_array(
+    path: &str,
+    window: &mut Window<'_>,
+    options: DecodeOptions,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Decoded, Error> {
+    let mut rows = begin(path, window, options)?;
+    let mut line = 1_u64;
+    let malformed = |line: u64, detail: &str| Error::Malformed {
+        path: path.to_owned(),
+        format: "JSON",
+        detail: format!("{detail} on line {line}"),
+    };
+    skip_blank(&rows, window, &mut line)?;
+    // The caller has seen the bracket.
+    window.consume(1);
+    skip_blank(&rows, window, &mut line)?;
+    let mut is_first = true;
+    loop {
+        match window.bytes().first() {
+            None => return Err(malformed(line, "the array is not closed: the file ends")),
+            Some(b']') => {
+                window.consume(1);
+                break;
+            }
+            Some(b',') if !is_first => {
+                window.consume(1);
+                skip_blank(&rows, window, &mut line)?;
+            }
+            Some(_) if !is_first => {
+                return Err(malformed(line, "no comma between two elements"));
+            }
+            Some(_) => {}
+        }
+        is_first = false;
+        let mut scan = Scan::default();
+        let length = loop {
+            if let Some(length) = scan.end_of_element(window.bytes(), window.is_at_end()) {
+                break length;
+            }
+            if window.is_at_end() {
+                return Err(malformed(
+                    line,
+                    "the file ends inside the element that begins",
+                ));
+            }
+            fill(&rows, window)?;
+        };
+        if length == 0 {
+            return Err(malformed(line, "an element is missing"));
+        }
+        let element = &window.bytes()[..length];
+        let go_on = rows.add(element, line);
+        line += memchr::memchr_iter(b'\n', element).count() as u64;
+        window.consume(length);
+        if !go_on {
+            return rows.finish(Format::BattlesJson);
+        }
+        skip_blank(&rows, window, &mut line)?;
+        if rows.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            rows.counter.check()?;
+            on_progress(window.bytes_consumed(), rows.rows);
+        }
+    }
+    skip_blank(&rows, window, &mut line)?;
+    if !window.bytes().is_empty() {
+        return Err(malformed(line, "something stands behind the array"));
+    }
+    on_progress(window.bytes_consumed(), rows.rows);
+    rows.finish(Format::BattlesJson)
+}
+
+fn skip_blank(rows: &Rows<'_>, window: &mut Window<'_>, line: &mut u64) -> Result<(), Error> {
+    loop {
+        let bytes = window.bytes();
+        let n_blank = bytes
+            .iter()
+            .position(|byte| !byte.is_ascii_whitespace())
+            .unwrap_or(bytes.len());
+        *line += memchr::memchr_iter(b'\n', &bytes[..n_blank]).count() as u64;
+        let is_done = n_blank < bytes.len() || window.is_at_end();
+        window.consume(n_blank);
+        if is_done {
+            return Ok(());
+        }
+        fill(rows, window)?;
+    }
+}
+
+/// A search for the end of an element that can be continued when more bytes are at hand.
+#[derive(Debug, Default)]
+struct Scan {
+    idx: usize,
+    depth: usize,
+    is_in_string: bool,
+}
+
+impl Scan {
+    /// The length of the element at the start of `bytes`, or `None` when its end is not at hand.
+    ///
+    /// Brackets are only counted, not matched: the parser finds out when they do not fit.
+    fn end_of_element(&mut self, bytes: &[u8], is_at_end: bool) -> Option<usize> {
+        while self.idx < bytes.len() {
+            if self.is_in_string {
+                let Some(length) = memchr::memchr2(b'"', b'\\', &bytes[self.idx..]) else {
+                    self.idx = bytes.len();
+                    return None;
+                };
+                if bytes[self.idx + length] == b'\\' {
+                    // The escaped byte may not be at hand yet; then the backslash is looked at again.
+                    if self.idx + length + 1 >= bytes.len() {
+                        self.idx += length;
+                        return None;
+                    }
+                    self.idx += length + 2;
+                    continue;
+                }
+                self.is_in_string = false;
+                self.idx += length + 1;
+                if self.depth == 0 {
+                    return Some(self.idx);
+                }
+                continue;
+            }
+            match bytes[self.idx] {
+                b'"' => self.is_in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' if self.depth == 0 => return Some(self.idx),
+                b'}' | b']' => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return Some(self.idx + 1);
+                    }
+                }
+                b',' if self.depth == 0 => return Some(self.idx),
+                byte if self.depth == 0 && byte.is_ascii_whitespace() => return Some(self.idx),
+                _ => {}
+            }
+            self.idx += 1;
+        }
+        (is_at_end && self.depth == 0 && !self.is_in_string).then_some(self.idx)
+    }
+}
+
+/// A cell that is needed.
+#[derive(Debug, Default)]
+enum Cell<'de> {
+    #[default]
+    Absent,
+    Null,
+    Bool(bool),
+    Text(Cow<'de, str>),
+    /// A whole number, as text.
+    Number(String),
+    /// Something else, in words.
+    Other(String),
+}
+
+/// The needed cells of one record.
+#[derive(Debug, Default)]
+struct Record<'de, 'k> {
+    cells: [[Cell<'de>; N_SPELLINGS_MAX]; Role::N],
+    /// Where to note the keys, for a message about missing ones.
+    keys: Option<&'k mut Vec<String>>,
+}
+
+struct RecordSeed<'r, 'de, 'k>(&'r mut Record<'de, 'k>);
+
+impl<'de> DeserializeSeed<'de> for RecordSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RecordSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Key(key)) = map.next_key()? {
+            if let Some(keys) = &mut self.0.keys
+                && keys.len() < COLUMNS_SHOWN_MAX
+            {
+                keys.push(key.clone().into_owned());
+            }
+            match role_of(&key) {
+                Some((role, rank)) => {
+                    let cell = &mut self.0.cells[role as usize][rank];
+                    if !matches!(cell, Cell::Absent) {
+                        return Err(serde::de::Error::custom(format_args!(
+                            "duplicate key `{key}`"
+                        )));
+                    }
+                    *cell = map.next_value()?;
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key, borrowed when it has no escapes.
+struct Key<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cell<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CellVisitor;
+        impl<'de> Visitor<'de> for CellVisitor {
+            type Value = Cell<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Cell<'de>, E> {
+                Ok(Cell::Null)
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Cell<'de>, E> {
+                Ok(Cell::Bool(value))
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cell<'de>, E> {
+                Ok(Cell::Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Cell<'de>, E> {
+                Ok(Cell::Text(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Cell<'de>, E> {
+                Ok(Cell::Number(value.to_string()))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Cell<'de>, E> {
+                Ok(Cell::Number(value.to_string()))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Cell<'de>, E> {
+                Ok(Cell::Other(format!("{value}: expected text")))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Cell<'de>, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Cell::Other("a list: expected text".to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Cell<'de>, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Cell::Other("an object: expected text".to_owned()))
+            }
+        }
+        deserializer.deserialize_any(CellVisitor)
+    }
+}

@@ -1,0 +1,173 @@
+//! What can go wrong when votes are read or a release is written.
+
+use std::{io, path::PathBuf};
+
+use crate::fate::{Place, Reason};
+
+/// Why an input was refused or a release not written.
+///
+/// One variant for each thing that the caller can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing is there to be read: give another path or pattern.
+    #[error("nothing to read at `{input}`: {detail}")]
+    NothingToRead {
+        /// The path or pattern as given.
+        input: String,
+        /// What was looked for.
+        detail: &'static str,
+    },
+    /// A glob pattern that cannot be read as one: write it differently.
+    #[error("`{pattern}` is not a glob pattern")]
+    BadPattern {
+        /// The pattern as given.
+        pattern: String,
+        /// Where it breaks.
+        #[source]
+        source: glob::PatternError,
+    },
+    /// The operating system refused: check the path and its permissions.
+    #[error("cannot read `{path}`")]
+    Read {
+        /// What was read.
+        path: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The content is of no known format: convert the file.
+    #[error("`{path}` is {found}: expected Parquet, CSV, a JSON array of objects or JSON lines")]
+    UnknownFormat {
+        /// What was read.
+        path: String,
+        /// What it looks like.
+        found: &'static str,
+    },
+    /// Needed columns are missing: rename them.
+    #[error(
+        "`{path}` has no columns for {missing}: found {}; accepted are `model_a`, `model_b`, `winner` or `left`, `right`, `winner`",
+        list(found)
+    )]
+    MissingColumns {
+        /// What was read.
+        path: String,
+        /// What is missing, in words.
+        missing: &'static str,
+        /// The columns that are there, the first [`crate::fate::COLUMNS_SHOWN_MAX`] of them.
+        found: Vec<String>,
+    },
+    /// Two columns claim to be the same thing: remove one.
+    #[error("`{path}` has more than one column `{column}`")]
+    AmbiguousColumn {
+        /// What was read.
+        path: String,
+        /// The name that is there twice.
+        column: String,
+    },
+    /// A column holds something else than it should: convert it.
+    #[error("column `{column}` of `{path}` holds {found}: expected {expected}")]
+    ColumnType {
+        /// What was read.
+        path: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        found: String,
+        /// What would be read.
+        expected: &'static str,
+    },
+    /// The bytes do not follow the format: the file is damaged or cut short, get it again.
+    #[error("`{path}` is not valid {format}: {detail}")]
+    Malformed {
+        /// What was read.
+        path: String,
+        /// The format that its first bytes promise.
+        format: &'static str,
+        /// What is wrong, with the place as far as it is known.
+        detail: String,
+    },
+    /// A row was rejected and the caller asked to stop at the first: correct the row.
+    #[error("{place}: {}{}", reason.description(), accepted(reason))]
+    RowRejected {
+        /// Where.
+        place: Place,
+        /// Why.
+        reason: &'static Reason,
+    },
+    /// More model names than any arena has: the columns are probably mixed up.
+    #[error("`{path}` names more than {n_max} models: is the right column called `model_a`?")]
+    TooManyModels {
+        /// What was read.
+        path: String,
+        /// The limit.
+        n_max: usize,
+    },
+    /// One record is larger than is ever held in memory: split the file by records.
+    #[error("{place} is larger than {bytes_max} bytes")]
+    RecordTooLarge {
+        /// Where.
+        place: String,
+        /// The limit in bytes.
+        bytes_max: usize,
+    },
+    /// The target of a release has something in it: choose another folder, or say that it may be replaced.
+    #[error("`{}` exists and is not empty", path.display())]
+    TargetNotEmpty {
+        /// The target.
+        path: PathBuf,
+    },
+    /// What should be replaced is no release: choose another folder.
+    #[error("`{}` holds something else than a release and is not replaced", path.display())]
+    TargetNotARelease {
+        /// The target.
+        path: PathBuf,
+    },
+    /// A release was told to hold nothing: there is nothing to publish.
+    #[error("no battle was given to the release")]
+    EmptyRelease,
+    /// A record contradicts itself: leave it out or correct it.
+    #[error("battle `{question_id}` cannot be published: {detail}")]
+    UnfitRecord {
+        /// Its id.
+        question_id: String,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The operating system refused to write: check space and permissions.
+    #[error("cannot write `{}`", path.display())]
+    Write {
+        /// What was written.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The records could not be encoded: a fault of this program.
+    #[error("cannot encode `{}`", path.display())]
+    Encode {
+        /// What was written.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
+fn accepted(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::WinnerMissing | Reason::WinnerUnknown => {
+            ": expected `model_a`, `model_b`, `tie` or `both_bad`"
+        }
+        Reason::ModelMissing => ": expected the name of a model",
+        Reason::SelfBattle => ": expected two different models",
+        Reason::RowMalformed => "",
+    }
+}

@@ -1,0 +1,100 @@
+//! Bradley-Terry and Elo ratings from pairwise comparisons, with honest uncertainty.
+//!
+//! Pure mathematics: numbers in, numbers out. The crate knows no names of models, reads nothing, keeps nothing, and
+//! gives the same bits for the same comparisons and options.
+//!
+//! # The method in one page
+//!
+//! **Data.** A battle of models *a* and *b* has an outcome *y*: 1 when *a* won, 0 when it lost, ½ for a tie.
+//! [`Comparisons`] checks battles once and reduces them to counts, so that cost does not grow with their number.
+//!
+//! **Model.** P(a beats b) = σ(θa − θb + xᵀβ) with σ(t) = 1 / (1 + e⁻ᵗ); x are optional features of the battle, such
+//! as the difference in length ([`style_control`]) or the constant 1 for an advantage of side A.
+//! [`fit`] maximises the likelihood by Newton's method and returns a [`Certificate`] of the optimum.
+//!
+//! **Scale.** rating = init + (scale / ln base) · (θ − location), by default 1000 and 400 points for odds of 10 to 1.
+//!
+//! **Existence.** A finite maximum exists exactly when every model has scored against every other, directly or through
+//! others. [`leaderboard()`] rates the largest part for which this holds. A model that never lost, never won, has a
+//! single battle or belongs to another group is *provisional*: it gets an estimate under a weak prior, half a win and
+//! half a loss against the mean of the rated models, and never moves a rated one. Groups that never met have boards of
+//! their own.
+//!
+//! **Uncertainty.** Intervals are θ ± z · (standard error) from the sandwich covariance H⁻¹ B H⁻¹ ([`Covariance`]),
+//! which stays right when a tie counts as half a win; inverse Fisher information is then too wide.
+//! Only differences of strengths can be estimated, so an interval depends on what is held fixed: the covariance is
+//! always that of the [`Anchor`] in use. By default this is the plain mean of the rated models, as on the published
+//! boards. [`Anchor::WeightedMean`] gives narrower intervals when some models are rare.
+//! Where outcomes show no variation at all (only ties) an interval is reported as not estimable, not as one of no
+//! width.
+//!
+//! **Places.** rank = 1 + the number of models whose lower end lies above this model's upper end ([`ranks`]).
+//!
+//! # Example
+//!
+//! ```
+//! use agon_ranking::{Comparison, Comparisons, LeaderboardOptions, leaderboard};
+//!
+//! // Three models; counts of battles instead of single rows.
+//! let comparisons = Comparisons::new(
+//!     3,
+//!     [
+//!         Comparison::new(0, 1, 1.0).with_count(60),
+//!         Comparison::new(0, 1, 0.0).with_count(30),
+//!         Comparison::new(0, 1, 0.5).with_count(10),
+//!         Comparison::new(1, 2, 1.0).with_count(55),
+//!         Comparison::new(1, 2, 0.0).with_count(45),
+//!     ],
+//! )?;
+//! let leaderboard = leaderboard(&comparisons, &LeaderboardOptions::default())?;
+//! let board = leaderboard.main();
+//! assert!(leaderboard.is_connected() && board.strong_components == 1);
+//!
+//! let best = &board.entries[0];
+//! assert_eq!(best.model, 0);
+//! assert_eq!((best.record.battles, best.record.wins), (100, 60));
+//! let interval = best.interval.expect("outcomes vary, so the interval can be estimated");
+//! assert!(interval.lower < best.rating && best.rating < interval.upper);
+//!
+//! // The difference of models 0 and 1 is known in closed form: 65 points of 100 are odds of 13 to 7.
+//! let difference = board.entries[0].rating - board.entries[1].rating;
+//! assert!((difference - 400.0 * (65.0_f64 / 35.0).log10()).abs() < 1e-9);
+//! # Ok::<(), agon_ranking::Error>(())
+//! ```
+//!
+//! # References
+//!
+//! - E. Zermelo (1929), *Die Berechnung der Turnier-Ergebnisse als ein Maximumproblem der Wahrscheinlichkeitsrechnung*.
+//! - R. A. Bradley, M. E. Terry (1952), *Rank analysis of incomplete block designs I*, Biometrika 39.
+//! - L. R. Ford (1957), *Solution of a ranking problem from binary comparisons* (existence).
+//! - R. R. Davidson, R. J. Beaver (1977), *On extending the Bradley-Terry model to incorporate within-pair order effects*.
+//! - D. R. Hunter (2004), *MM algorithms for generalized Bradley-Terry models* (uniqueness).
+//! - P. J. Huber (1967), H. White (1980): the sandwich; K.-Y. Liang, S. L. Zeger (1986): clustered.
+//! - M. J. Wichura (1988), *Algorithm AS 241* (normal quantile).
+//! - W.-L. Chiang et al. (2024), *Chatbot Arena*, arXiv 2403.04132 (ranks, style control).
+
+mod bradley_terry;
+mod comparisons;
+mod components;
+pub mod elo;
+mod error;
+mod interval;
+mod leaderboard;
+mod linear_algebra;
+mod provisional;
+pub mod style_control;
+mod win_rate;
+
+#[cfg(test)]
+mod golden;
+
+pub use bradley_terry::{Certificate, Fit, FitOptions, fit};
+pub use comparisons::{Columns, Comparison, Comparisons, Record};
+pub use components::Components;
+pub use error::Error;
+pub use interval::{Anchor, Covariance, CovarianceMethod, critical_value, normal_quantile};
+pub use leaderboard::{
+    Board, Coefficient, Entry, Fitted, Interval, Leaderboard, LeaderboardOptions,
+    ProvisionalReason, Rank, Status, UnratedReason, leaderboard, ranks,
+};
+pub use win_rate::average_win_rates;

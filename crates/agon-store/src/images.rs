@@ -1,0 +1,277 @@
+//! Images by content: the bytes in a file (or in memory) named by their SHA-256, what is known of them in the database.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::PoisonError,
+};
+
+use agon_domain::ImageId;
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use sqlx::FromRow;
+
+use crate::{
+    Error, Place, Store, blocking,
+    error::{During as _, OnPath as _, read_column},
+    folder, id_bytes, microseconds, timestamp,
+};
+
+/// How an image is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageFormat {
+    /// Portable Network Graphics.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// WebP.
+    Webp,
+    /// Graphics Interchange Format.
+    Gif,
+}
+
+impl ImageFormat {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Webp, Self::Gif];
+
+    /// Its canonical spelling, in the database and as the file's extension.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg => "jpeg",
+            Self::Webp => "webp",
+            Self::Gif => "gif",
+        }
+    }
+
+    /// Its media type, for instance `image/png`.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+        }
+    }
+
+    /// The format with this canonical spelling.
+    pub fn from_spelling(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == text)
+    }
+
+    /// The format with this media type.
+    pub fn from_media_type(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.media_type() == text)
+    }
+}
+
+/// What is known of an image besides its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageMeta {
+    /// How the stored bytes are encoded.
+    pub format: ImageFormat,
+    /// Width in pixels, upright.
+    pub width: u32,
+    /// Height in pixels, upright.
+    pub height: u32,
+    /// MD5 of the pixels, by which older datasets name images; only when imported from one.
+    pub legacy_md5: Option<[u8; 16]>,
+    /// What was uploaded, before normalisation.
+    pub original_format: ImageFormat,
+    /// When it was first stored.
+    pub created_at: Timestamp,
+}
+
+/// An image as it was stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoredImage {
+    /// SHA-256 of its bytes.
+    pub id: ImageId,
+    /// Its bytes, which have been checked against the id.
+    pub bytes: Vec<u8>,
+    /// What is known of it.
+    pub meta: ImageMeta,
+}
+
+impl std::fmt::Debug for StoredImage {
+    // Written by hand so that the bytes never reach a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredImage")
+            .field("id", &self.id)
+            .field("n_bytes", &self.bytes.len())
+            .field("meta", &self.meta)
+            .finish()
+    }
+}
+
+#[derive(FromRow)]
+struct ImageRow {
+    format: String,
+    width: i64,
+    height: i64,
+    n_bytes: i64,
+    legacy_md5: Option<Vec<u8>>,
+    original_format: String,
+    created_at: i64,
+}
+
+impl ImageRow {
+    fn into_meta(self) -> Result<ImageMeta, Error> {
+        let format = |text: String, column| {
+            read_column(text, column, |text| {
+                ImageFormat::from_spelling(&text).ok_or(())
+            })
+        };
+        Ok(ImageMeta {
+            format: format(self.format, "images.format")?,
+            width: read_column(self.width, "images.width", u32::try_from)?,
+            height: read_column(self.height, "images.height", u32::try_from)?,
+            legacy_md5: self
+                .legacy_md5
+                .map(|bytes| id_bytes(bytes, "images.legacy_md5"))
+                .transpose()?,
+            original_format: format(self.original_format, "images.original_format")?,
+            created_at: timestamp(self.created_at, "images.created_at")?,
+        })
+    }
+}
+
+impl Store {
+    /// Stores an image and returns its id, the SHA-256 of its bytes.
+    ///
+    /// The bytes are on the disk before the database knows of them.
+    /// Storing the same bytes again is one image, with what was known of it first; a file that was damaged meanwhile is replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for no bytes or no pixels, [`Error::Io`], [`Error::Database`].
+    pub async fn put_image(&self, bytes: Vec<u8>, meta: &ImageMeta) -> Result<ImageId, Error> {
+        const ACTION: &str = "store an image";
+        if bytes.is_empty() || meta.width == 0 || meta.height == 0 {
+            return Err(Error::Invalid {
+                field: "image",
+                expected: "at least one byte and one pixel",
+            });
+        }
+        let n_bytes = read_column(bytes.len(), "images.n_bytes", i64::try_from)?;
+        let id = match &*self.place {
+            Place::Folder(folder) => {
+                let (folder, format) = (folder.join("images"), meta.format);
+                blocking(move || write(&folder, format, &bytes)).await?
+            }
+            Place::Memory { images, .. } => {
+                let id = hash(&bytes);
+                let mut images = images.lock().unwrap_or_else(PoisonError::into_inner);
+                images.insert(id, bytes);
+                id
+            }
+        };
+        let mut transaction = self.database.write().await?;
+        sqlx::query(
+            "INSERT INTO images (id, format, width, height, n_bytes, legacy_md5, original_format, created_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(id.as_bytes().as_slice())
+        .bind(meta.format.as_str())
+        .bind(i64::from(meta.width))
+        .bind(i64::from(meta.height))
+        .bind(n_bytes)
+        .bind(meta.legacy_md5.as_ref().map(<[u8; 16]>::as_slice))
+        .bind(meta.original_format.as_str())
+        .bind(microseconds(meta.created_at))
+        .execute(&mut *transaction)
+        .await
+        .during(ACTION)?;
+        transaction.commit().await.during(ACTION)?;
+        Ok(id)
+    }
+
+    /// What is known of an image, without its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`], [`Error::Corrupt`].
+    pub async fn image_meta(&self, id: ImageId) -> Result<Option<ImageMeta>, Error> {
+        let row = self.image_row(id).await?;
+        row.map(ImageRow::into_meta).transpose()
+    }
+
+    /// An image, its bytes checked against its id.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DamagedImage`] when the bytes are gone or changed, [`Error::Io`], [`Error::Database`], [`Error::Corrupt`].
+    pub async fn image(&self, id: ImageId) -> Result<Option<StoredImage>, Error> {
+        let Some(row) = self.image_row(id).await? else {
+            return Ok(None);
+        };
+        let n_bytes = read_column(row.n_bytes, "images.n_bytes", usize::try_from)?;
+        let meta = row.into_meta()?;
+        let bytes = match &*self.place {
+            Place::Folder(folder) => {
+                let (_, path) = place_of(&folder.join("images"), id, meta.format);
+                blocking(move || folder::read_if_present(&path)).await?
+            }
+            Place::Memory { images, .. } => images
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(&id)
+                .cloned(),
+        };
+        match bytes {
+            Some(bytes) if bytes.len() == n_bytes && hash(&bytes) == id => {
+                Ok(Some(StoredImage { id, bytes, meta }))
+            }
+            _ => Err(Error::DamagedImage(id)),
+        }
+    }
+
+    async fn image_row(&self, id: ImageId) -> Result<Option<ImageRow>, Error> {
+        const ACTION: &str = "read an image";
+        let mut transaction = self.database.read().await?;
+        let row = sqlx::query_as(
+            "SELECT format, width, height, n_bytes, legacy_md5, original_format, created_at FROM images WHERE id = $1",
+        )
+        .bind(id.as_bytes().as_slice())
+        .fetch_optional(&mut *transaction)
+        .await
+        .during(ACTION)?;
+        transaction.commit().await.during(ACTION)?;
+        Ok(row)
+    }
+}
+
+fn hash(bytes: &[u8]) -> ImageId {
+    ImageId::from_bytes(Sha256::digest(bytes).into())
+}
+
+/// The folder and the file of an image: `ab/cdef….png`, so that no folder holds more than a 256th of them.
+fn place_of(images: &Path, id: ImageId, format: ImageFormat) -> (PathBuf, PathBuf) {
+    let digits = id.to_string();
+    let (first, rest) = digits.split_at(2);
+    let folder = images.join(first);
+    let path = folder.join(format!("{rest}.{}", format.as_str()));
+    (folder, path)
+}
+
+fn write(images: &Path, format: ImageFormat, bytes: &[u8]) -> Result<ImageId, Error> {
+    let id = hash(bytes);
+    let (folder, path) = place_of(images, id, format);
+    let is_new_folder = !folder
+        .try_exists()
+        .on_path("look for the folder", &folder)?;
+    folder::create_private_folder(&folder)?;
+    if is_new_folder {
+        folder::sync_folder(images)?;
+    }
+    // A file that is there and whole needs no second writing, and nor does its place need a second flush: it was flushed by whoever wrote it or is flushed here.
+    if folder::read_if_present(&path)?.as_deref() != Some(bytes) {
+        let file = folder::write_temporary(&folder, bytes)?;
+        file.persist(&path)
+            .map_err(|error| error.error)
+            .on_path("write the image", &path)?;
+    }
+    folder::sync_folder(&folder)?;
+    Ok(id)
+}

@@ -1,0 +1,23 @@
+//! One file for each command.
+
+pub mod rank;
+pub mod release;
+pub mod serve;
+
+use crate::{
+    cli::{Cli, Command},
+    exit_code::CommandError,
+};
+
+/// Runs the command that was asked for.
+///
+/// # Errors
+///
+/// Whatever the command failed of, with its exit code.
+pub fn run(cli: Cli) -> Result<(), CommandError> {
+    match cli.command {
+        Command::Serve(args) => serve::run(&cli.global, args),
+        Command::Rank(args) => rank::run(&cli.global, args),
+        Command::Release(args) => release::run(&cli.global, args),
+    }
+}

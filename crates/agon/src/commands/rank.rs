@@ -1,0 +1,184 @@
+//! `agon rank`: votes in, leaderboard out.
+
+use std::{
+    fs,
+    io::{self, IsTerminal as _, Write as _},
+};
+
+use agon_dataset::{Error, Input, ReadOptions, read_votes};
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::{
+    app::leaderboard::{InputBody, LocationSetting, RankError, Settings, TieRule, rank},
+    cli::{Format, GlobalArgs, Location, RankArgs, Ties},
+    exit_code::CommandError,
+};
+
+mod print;
+
+/// How long reading may take before a progress bar appears, in milliseconds.
+const PROGRESS_AFTER_MS: u128 = 1000;
+
+/// Ranks the models of vote files.
+///
+/// # Errors
+///
+/// Exit code 3 for an input that cannot be read, has no battles, or has a rejected row under `--strict`; 2 for an anchor that is no model.
+pub fn run(global: &GlobalArgs, args: RankArgs) -> Result<(), CommandError> {
+    let inputs = args
+        .inputs
+        .iter()
+        .map(|argument| Input::from_argument(argument))
+        .collect();
+    let options = ReadOptions {
+        strict: args.strict,
+        repeated_ids: true,
+        checksums: true,
+        ..ReadOptions::default()
+    };
+    let mut progress = Progress::new(global.quiet);
+    let votes = read_votes(inputs, &options, &mut |step| progress.show(&step)).map_err(refused)?;
+    progress.finish();
+
+    let settings = settings(&args);
+    let input = InputBody::from(&votes.report);
+    if !global.quiet {
+        print::rejections(&votes.report)?;
+    }
+    let board =
+        rank(votes.tally, &settings, input).map_err(|error| rank_error(error, &votes.report))?;
+    let format = if global.json {
+        Format::Json
+    } else {
+        args.format
+    };
+    let text = print::board(&board, format)?;
+    match &args.output {
+        Some(path) => {
+            fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+        }
+        None => io::stdout().write_all(text.as_bytes())?,
+    }
+    Ok(())
+}
+
+fn settings(args: &RankArgs) -> Settings {
+    let rule = |ties| match ties {
+        Ties::Half => TieRule::Half,
+        Ties::Drop => TieRule::Drop,
+    };
+    let location = match (&args.anchor, args.location) {
+        (Some(anchor), _) => LocationSetting::Model {
+            model: anchor.model.clone(),
+            rating: anchor.rating,
+        },
+        (None, Location::Mean) => LocationSetting::Mean,
+        (None, Location::WeightedMean) => LocationSetting::WeightedMean,
+    };
+    Settings {
+        level: args.level,
+        location,
+        scale: args.scale,
+        base: args.base,
+        init: args.init,
+        ties: rule(args.ties),
+        both_bad: rule(args.both_bad),
+        min_battles: args.min_battles,
+        ..Settings::default()
+    }
+}
+
+fn refused(error: Error) -> CommandError {
+    // A path that leads nowhere is the caller's; a disk that fails is not.
+    let is_machine =
+        matches!(&error, Error::Read { source, .. } if source.kind() != io::ErrorKind::NotFound);
+    let is_row = matches!(error, Error::RowRejected { .. });
+    let error = if is_machine {
+        CommandError::from(error)
+    } else {
+        CommandError::input_refused(error)
+    };
+    if is_row {
+        error.with_hint("without --strict such rows are left out and counted")
+    } else {
+        error
+    }
+}
+
+fn rank_error(error: RankError, report: &agon_dataset::InputReport) -> CommandError {
+    match error {
+        RankError::NoBattles => {
+            let error = CommandError::input_refused(RankError::NoBattles);
+            if report.rows == 0 {
+                error.with_hint("the input has no rows")
+            } else {
+                error.with_hint(format!(
+                    "{} rows were read, {} were kept",
+                    report.rows, report.kept
+                ))
+            }
+        }
+        RankError::UnknownAnchor { ref nearest, .. } => {
+            let nearest = nearest.clone();
+            let error = CommandError::usage(error);
+            match nearest {
+                Some(name) => error.with_hint(format!("did you mean `{name}`?")),
+                None => error,
+            }
+        }
+        RankError::AnchorNotRated { .. } => CommandError::usage(error)
+            .with_hint("choose a model that has both won and lost against the others"),
+        RankError::Ranking(_) => CommandError::from(error),
+    }
+}
+
+/// A progress bar on standard error, for inputs that take longer than a second.
+struct Progress {
+    started: std::time::Instant,
+    bar: Option<ProgressBar>,
+    is_wanted: bool,
+}
+
+impl Progress {
+    fn new(quiet: bool) -> Self {
+        Self {
+            started: std::time::Instant::now(),
+            bar: None,
+            is_wanted: !quiet && io::stderr().is_terminal(),
+        }
+    }
+
+    fn show(&mut self, step: &agon_dataset::Progress<'_>) {
+        if !self.is_wanted
+            || (self.bar.is_none() && self.started.elapsed().as_millis() < PROGRESS_AFTER_MS)
+        {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(step.bytes_total, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template(
+                "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+            ) {
+                bar.set_style(style);
+            }
+            bar
+        });
+        if let Some(total) = step.bytes_total {
+            bar.set_length(total);
+        }
+        bar.set_message(format!(
+            "[{}/{}] {} rows",
+            step.source_idx + 1,
+            step.n_sources,
+            step.rows
+        ));
+        bar.set_position(step.bytes_read);
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

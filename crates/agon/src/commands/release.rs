@@ -1,0 +1,205 @@
+//! `agon release`: the store's votes as a dataset folder.
+
+use std::{fs, io::Write as _, path::Path};
+
+use agon_content::annotate::style::style_features;
+use agon_dataset::{
+    Error, Licence, Record, ReleaseImage, ReleaseOptions, ReleaseSummary, ReleaseWriter,
+    Unpublishable,
+};
+use agon_domain::{Battle, Clock as _, SystemClock, Winner};
+use agon_store::Store;
+use anyhow::{Context as _, anyhow};
+use serde_json::json;
+
+use crate::{
+    app::pseudonym,
+    cli::{GlobalArgs, ReleaseArgs},
+    commands::serve::{load_config, random_bytes},
+    config::Config,
+    exit_code::CommandError,
+    telemetry,
+};
+
+/// How many battles are held in memory at a time.
+const PAGE_BATTLES: u32 = 64;
+
+/// Writes a release.
+///
+/// # Errors
+///
+/// Exit code 2 without `--allow-unscreened` as long as nothing screens, or for a target that cannot be used; 3 when there is no vote to release; 1 for everything else.
+pub fn run(global: &GlobalArgs, args: ReleaseArgs) -> Result<(), CommandError> {
+    telemetry::start(global);
+    let config = load_config(global)?;
+    if !args.allow_unscreened {
+        return Err(CommandError::usage(anyhow!(
+            "no detector has screened this arena's content for abuse images, NSFW images, faces or personal data, so it is not released"
+        ))
+        .with_hint("read it yourself before anyone else does, and pass --allow-unscreened; the dataset card will say that it is unscreened"));
+    }
+    let release_key = match &args.release_key {
+        Some(path) => read_key(path)?,
+        None => random_bytes()?,
+    };
+    if !config.data_dir.join("agon.db").is_file() {
+        return Err(CommandError::input_refused(anyhow!(
+            "there is no arena in `{}`",
+            config.data_dir.display()
+        ))
+        .with_hint("name its data folder with --data-dir"));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let summary = runtime.block_on(release(&config, &args, &release_key))?;
+    print_summary(global, &summary)
+}
+
+async fn release(
+    config: &Config,
+    args: &ReleaseArgs,
+    release_key: &[u8; 32],
+) -> Result<ReleaseSummary, CommandError> {
+    let store = Store::open(&config.data_dir).await.with_context(|| {
+        format!(
+            "cannot open the data folder `{}`",
+            config.data_dir.display()
+        )
+    })?;
+    let created_at = args.created_at.unwrap_or_else(|| SystemClock.now());
+    let mut writer = ReleaseWriter::create(&args.output, options(config, args, created_at))
+        .map_err(release_error)?;
+    let mut after = 0;
+    loop {
+        let battles = store.voted_battles(after, PAGE_BATTLES).await?;
+        let Some(last) = battles.last().and_then(|battle| battle.vote) else {
+            break;
+        };
+        after = last.sequence;
+        for battle in &battles {
+            match record(&store, battle, release_key).await? {
+                Ok(record) => writer.push(&record).map_err(release_error)?,
+                Err(reason) => writer.leave_out(reason.as_str(), 1),
+            }
+        }
+    }
+    store.close().await;
+    writer.finish().map_err(release_error)
+}
+
+/// A battle's record, or why it is left out.
+async fn record(
+    store: &Store,
+    battle: &Battle,
+    release_key: &[u8; 32],
+) -> Result<Result<Record, Unpublishable>, CommandError> {
+    let image = match battle.turns.iter().find_map(|turn| turn.image) {
+        Some(id) => store
+            .image(id)
+            .await?
+            .map(|image| ReleaseImage::new(image.bytes, image.meta.format.as_str())),
+        None => None,
+    };
+    let n_turns = battle.vote.map_or(0, |vote| vote.n_turns);
+    let style = style_features(battle, n_turns);
+    let judge = pseudonym::published_id(release_key, battle.voter);
+    let record = match Record::from_battle(battle, judge, Some(&style), image) {
+        Ok(record) => record,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let consent = store.consent_by_id(battle.consent).await?;
+    Ok(Ok(Record {
+        consent_version: consent.map(|consent| consent.policy_version),
+        ..record
+    }))
+}
+
+fn options(config: &Config, args: &ReleaseArgs, created_at: jiff::Timestamp) -> ReleaseOptions {
+    let release = &config.raw.release;
+    let mut options = ReleaseOptions::new(created_at, env!("CARGO_PKG_VERSION"));
+    if let Some(name) = args.name.as_ref().or(release.name.as_ref()) {
+        options.title.clone_from(name);
+    }
+    options.replace = args.replace;
+    options.contact.clone_from(&config.raw.arena.contact);
+    if let Some(terms) = &release.license_terms {
+        options.licence = Licence {
+            id: release.license.clone(),
+            name: release
+                .license_name
+                .clone()
+                .unwrap_or_else(|| release.license.clone()),
+            terms: terms.clone(),
+        };
+    }
+    options
+}
+
+fn release_error(error: Error) -> CommandError {
+    match error {
+        Error::TargetNotEmpty { .. } => CommandError::usage(error).with_hint(
+            "choose another folder, or replace the release that is there with --replace",
+        ),
+        Error::TargetNotARelease { .. } => {
+            CommandError::usage(error).with_hint("choose another folder")
+        }
+        Error::EmptyRelease => CommandError::input_refused(error)
+            .with_hint("the arena has no vote that can be released"),
+        other => CommandError::from(other),
+    }
+}
+
+fn read_key(path: &Path) -> Result<[u8; 32], CommandError> {
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot read the release key `{}`", path.display()))
+        .map_err(CommandError::usage)?;
+    // A visit's id has the same form: 64 hexadecimal digits.
+    text.trim()
+        .parse::<agon_domain::VisitId>()
+        .map(|id| *id.as_bytes())
+        .map_err(|_| {
+            CommandError::usage(anyhow!(
+                "the release key `{}` does not hold 64 lower-case hexadecimal digits",
+                path.display()
+            ))
+        })
+}
+
+fn print_summary(global: &GlobalArgs, summary: &ReleaseSummary) -> Result<(), CommandError> {
+    let left_out: u64 = summary.left_out.values().sum();
+    let text = if global.json {
+        let winners: serde_json::Map<_, _> = Winner::ALL
+            .into_iter()
+            .zip(summary.winners)
+            .map(|(winner, n)| (winner.as_str().to_owned(), n.into()))
+            .collect();
+        let document = json!({
+            "folder": summary.folder,
+            "battles": summary.n_battles,
+            "models": summary.n_models,
+            "voters": summary.n_voters,
+            "images": summary.n_images,
+            "winners": winners,
+            "left_out": summary.left_out,
+            "screened": false,
+            "files": summary.files,
+        });
+        format!("{}\n", serde_json::to_string_pretty(&document)?)
+    } else if global.quiet {
+        String::new()
+    } else {
+        let folder = summary.folder.display();
+        let mut text = format!(
+            "{} battles of {} models by {} voters, with {} images, in {folder}\n{left_out} battles were left out\n",
+            summary.n_battles, summary.n_models, summary.n_voters, summary.n_images
+        );
+        for (reason, n) in &summary.left_out {
+            text.push_str(&format!("  {n} {reason}\n"));
+        }
+        text.push_str(&format!("UNSCREENED: no detector has looked at this content. Read {folder}/README.md, then the data.\nThe leaderboard: agon rank {folder}\n"));
+        text
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,452 @@
+//! The leaderboard as a page and as CSV.
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+
+use super::{Page, Refusal, html, or_error};
+use crate::app::{
+    App,
+    leaderboard::{Board, Check, LeaderboardBody, ModelRow, TieRule},
+};
+
+/// Width of an interval's picture, in its own units.
+const BAR_WIDTH: f64 = 220.0;
+/// Room at both of its ends.
+const BAR_MARGIN: f64 = 6.0;
+
+#[derive(Template)]
+#[template(path = "leaderboard.html")]
+struct LeaderboardPage {
+    page: Page,
+    groups: Vec<Group>,
+    n_votes: u64,
+    n_models: usize,
+    /// Whether any model states a licence: a column of nothing is left out.
+    has_licenses: bool,
+    level: f64,
+    method: String,
+}
+
+struct Group {
+    number: usize,
+    rated: Vec<Row>,
+    provisional: Vec<Row>,
+    checks: Vec<ListedCheck>,
+    n_passed: usize,
+}
+
+struct ListedCheck {
+    passed: bool,
+    title: String,
+    detail: String,
+}
+
+struct Row {
+    /// Place in the table.
+    order: usize,
+    rank: String,
+    rank_range: Option<String>,
+    model: String,
+    /// Who made it.
+    by: String,
+    license: String,
+    rating: String,
+    rating_value: f64,
+    interval: Option<String>,
+    bar: Option<Bar>,
+    battles: u64,
+    wins: u64,
+    losses: u64,
+    ties: u64,
+    both_bad: u64,
+    outcomes: Vec<Part>,
+    note: String,
+}
+
+/// A rating with its interval, drawn.
+struct Bar {
+    label: String,
+    has_interval: bool,
+    lower: String,
+    upper: String,
+    point: String,
+}
+
+/// A share of all battles, drawn.
+struct Part {
+    class: &'static str,
+    x: String,
+    width: String,
+}
+
+/// `GET /leaderboard`.
+pub(super) async fn show(State(app): State<App>) -> Response {
+    or_error(&app, page(&app).await)
+}
+
+async fn page(app: &App) -> Result<Response, Refusal> {
+    let board = app.leaderboard().await?;
+    let groups: Vec<Group> = board
+        .leaderboards
+        .iter()
+        .map(|leaderboard| Group::new(app, leaderboard, board.settings.level))
+        .collect();
+    let page = LeaderboardPage {
+        page: Page::new(app, "leaderboard"),
+        has_licenses: groups
+            .iter()
+            .flat_map(|group| &group.rated)
+            .any(|row| !row.license.is_empty()),
+        groups,
+        n_votes: board.input.kept,
+        n_models: board
+            .leaderboards
+            .iter()
+            .map(|leaderboard| leaderboard.models.len())
+            .sum(),
+        level: (board.settings.level * 1000.0).round() / 10.0,
+        method: method(&board),
+    };
+    Ok(html(StatusCode::OK, &page))
+}
+
+/// How ratings are made, in words that follow the settings.
+fn method(board: &Board) -> String {
+    let settings = &board.settings;
+    let counts = |rule| match rule {
+        TieRule::Half => "counts as half a win for each side",
+        TieRule::Drop => "is left out",
+    };
+    let both = if settings.ties == settings.both_bad {
+        format!("A tie, and “both are bad”, each {}", counts(settings.ties))
+    } else {
+        format!(
+            "A tie {}, “both are bad” {}",
+            counts(settings.ties),
+            counts(settings.both_bad)
+        )
+    };
+    format!(
+        "The Bradley-Terry model is fitted to all votes at once, to a checked optimum; {} points more mean {}-fold odds of winning. {both}. Ranges come from the sandwich estimator and are relative to the mean of the rated models, which has {} points. A rank is one more than the number of models whose whole range lies above.",
+        settings.scale, settings.base, settings.init
+    )
+}
+
+impl Group {
+    fn new(app: &App, leaderboard: &LeaderboardBody, level: f64) -> Self {
+        let is_rated = |row: &&ModelRow| row.status == "rated";
+        let axis = Axis::of(leaderboard.models.iter().filter(is_rated));
+        let rows = |wanted: bool| -> Vec<Row> {
+            leaderboard
+                .models
+                .iter()
+                .filter(|row| is_rated(row) == wanted)
+                .enumerate()
+                .map(|(idx, row)| Row::new(app, idx, row, &axis, level))
+                .collect()
+        };
+        Self {
+            number: leaderboard.group,
+            rated: rows(true),
+            provisional: rows(false),
+            n_passed: leaderboard
+                .checks
+                .iter()
+                .filter(|check| check.passed)
+                .count(),
+            checks: leaderboard.checks.iter().map(ListedCheck::from).collect(),
+        }
+    }
+}
+
+impl From<&Check> for ListedCheck {
+    fn from(check: &Check) -> Self {
+        let title = match check.check.as_str() {
+            "connected" => "All models are connected by battles.",
+            "rated" => "Ratings can be computed.",
+            "separation" => "Every model has won and lost.",
+            "converged" => "The fit has reached its optimum.",
+            "intervals" => "Every rating has a range.",
+            "enough_battles" => "Every model has enough battles.",
+            "pairs" => "Every pair has met often.",
+            "all_models_compared" => "Every model has a battle that counts.",
+            other => other,
+        };
+        Self {
+            passed: check.passed,
+            title: if check.passed {
+                title.to_owned()
+            } else {
+                format!("Not passed: {}", lower_first(title))
+            },
+            detail: check.detail.clone(),
+        }
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map(|first| first.to_lowercase().chain(characters).collect())
+        .unwrap_or_default()
+}
+
+impl Row {
+    fn new(app: &App, idx: usize, row: &ModelRow, axis: &Axis, level: f64) -> Self {
+        let known = app.models().iter().find(|model| model.name == row.model);
+        let mut by: Vec<&str> = known
+            .and_then(|model| model.organization.as_deref())
+            .into_iter()
+            .collect();
+        // In a demo every page says it at the top.
+        if !app.is_demo() && known.is_some_and(|model| model.scripted) {
+            by.push("scripted");
+        }
+        let interval = row
+            .rating_lower
+            .zip(row.rating_upper)
+            .filter(|(lower, upper)| lower.is_finite() && upper.is_finite());
+        let rank_range = match (row.rank_upper, row.rank_lower) {
+            (Some(best), Some(worst)) if best < worst => Some(format!("{best} to {worst}")),
+            _ => None,
+        };
+        Self {
+            order: idx + 1,
+            rank: row.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+            rank_range,
+            model: row.model.clone(),
+            by: by.join(" · "),
+            license: known
+                .and_then(|model| model.license.clone())
+                .unwrap_or_default(),
+            rating: format!("{:.0}", row.rating),
+            rating_value: row.rating,
+            interval: interval.map(|(lower, upper)| {
+                format!("+{:.0} / −{:.0}", upper - row.rating, row.rating - lower)
+            }),
+            bar: Some(axis.bar(row.rating, interval, level)).filter(|_| row.rating.is_finite()),
+            battles: row.battles,
+            wins: row.wins,
+            losses: row.losses,
+            ties: row.ties,
+            both_bad: row.both_bad,
+            outcomes: parts(row),
+            note: note(row),
+        }
+    }
+}
+
+fn note(row: &ModelRow) -> String {
+    let why = row.note.clone().unwrap_or_default();
+    match row.votes_needed {
+        Some(n) if n > 0 && !why.contains("more vote") => format!(
+            "{why}{}about {n} more {} needed",
+            if why.is_empty() { "" } else { "; " },
+            if n == 1 { "vote is" } else { "votes are" }
+        ),
+        _ => why,
+    }
+}
+
+fn parts(row: &ModelRow) -> Vec<Part> {
+    let total = (row.wins + row.ties + row.both_bad + row.losses).max(1) as f64;
+    let mut x = 0.0;
+    [
+        ("win", row.wins),
+        ("tie", row.ties),
+        ("bad", row.both_bad),
+        ("loss", row.losses),
+    ]
+    .into_iter()
+    .filter(|(_, n)| *n > 0)
+    .map(|(class, n)| {
+        let width = 100.0 * n as f64 / total;
+        let part = Part {
+            class,
+            x: format!("{x:.2}"),
+            width: format!("{width:.2}"),
+        };
+        x += width;
+        part
+    })
+    .collect()
+}
+
+/// Which ratings the pictures of a table reach from and to.
+struct Axis {
+    start: f64,
+    end: f64,
+}
+
+impl Axis {
+    fn of<'a>(rows: impl Iterator<Item = &'a ModelRow>) -> Self {
+        let mut axis = Self {
+            start: f64::INFINITY,
+            end: f64::NEG_INFINITY,
+        };
+        for row in rows {
+            for value in [Some(row.rating), row.rating_lower, row.rating_upper]
+                .into_iter()
+                .flatten()
+                .filter(|value| value.is_finite())
+            {
+                axis.start = axis.start.min(value);
+                axis.end = axis.end.max(value);
+            }
+        }
+        axis
+    }
+
+    fn position(&self, rating: f64) -> f64 {
+        let length = self.end - self.start;
+        if !length.is_finite() || length <= 0.0 {
+            return BAR_WIDTH / 2.0;
+        }
+        let share = ((rating - self.start) / length).clamp(0.0, 1.0);
+        BAR_MARGIN + share * (BAR_WIDTH - 2.0 * BAR_MARGIN)
+    }
+
+    fn bar(&self, rating: f64, interval: Option<(f64, f64)>, level: f64) -> Bar {
+        let (lower, upper) = interval.unwrap_or((rating, rating));
+        Bar {
+            label: match interval {
+                Some(_) => format!("{:.0} % range {lower:.0} to {upper:.0}", level * 100.0),
+                None => "no range can be estimated".to_owned(),
+            },
+            has_interval: interval.is_some(),
+            lower: format!("{:.1}", self.position(lower)),
+            upper: format!("{:.1}", self.position(upper)),
+            // The mark is four units wide.
+            point: format!("{:.1}", self.position(rating) - 2.0),
+        }
+    }
+}
+
+/// `GET /leaderboard.csv`.
+pub(super) async fn csv(State(app): State<App>) -> Response {
+    or_error(&app, table(&app).await)
+}
+
+async fn table(app: &App) -> Result<Response, Refusal> {
+    let board = app.leaderboard().await?;
+    let mut text = String::from(
+        "group,rank,rank_upper,rank_lower,model,rating,rating_lower,rating_upper,battles,wins,losses,ties,both_bad,status,reason\n",
+    );
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let place = |value: Option<usize>| value.map(|value| value.to_string()).unwrap_or_default();
+    for leaderboard in &board.leaderboards {
+        for row in &leaderboard.models {
+            let cells = [
+                leaderboard.group.to_string(),
+                place(row.rank),
+                place(row.rank_upper),
+                place(row.rank_lower),
+                quoted(&row.model),
+                row.rating.to_string(),
+                number(row.rating_lower),
+                number(row.rating_upper),
+                row.battles.to_string(),
+                row.wins.to_string(),
+                row.losses.to_string(),
+                row.ties.to_string(),
+                row.both_bad.to_string(),
+                row.status.clone(),
+                row.reason.clone().unwrap_or_default(),
+            ];
+            text.push_str(&cells.join(","));
+            text.push('\n');
+        }
+    }
+    let headers = [
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/csv; charset=utf-8"),
+        ),
+        (
+            header::CONTENT_DISPOSITION,
+            HeaderValue::from_static("attachment; filename=\"leaderboard.csv\""),
+        ),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// A name as a CSV cell. One that a spreadsheet would run as a formula gets an apostrophe in front.
+fn quoted(name: &str) -> String {
+    let guard = if name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        "'"
+    } else {
+        ""
+    };
+    format!("\"{guard}{}\"", name.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(rating: f64, interval: Option<(f64, f64)>) -> ModelRow {
+        ModelRow {
+            model: "m".to_owned(),
+            rating,
+            rating_lower: interval.map(|(lower, _)| lower),
+            rating_upper: interval.map(|(_, upper)| upper),
+            rank: Some(1),
+            rank_upper: Some(1),
+            rank_lower: Some(2),
+            battles: 10,
+            wins: 5,
+            losses: 2,
+            ties: 2,
+            both_bad: 1,
+            status: "rated".to_owned(),
+            reason: None,
+            votes_needed: None,
+            note: None,
+        }
+    }
+
+    #[test]
+    fn bars_stay_inside_their_picture() {
+        let rows = [
+            row(1000.0, Some((900.0, 1100.0))),
+            row(1200.0, None),
+            row(f64::NAN, None),
+        ];
+        let axis = Axis::of(rows.iter());
+        assert_eq!((axis.start, axis.end), (900.0, 1200.0));
+        for (rating, expected) in [
+            (900.0, 6.0),
+            (1200.0, 214.0),
+            (5000.0, 214.0),
+            (-5000.0, 6.0),
+        ] {
+            assert_eq!(axis.position(rating), expected);
+        }
+        let alone = Axis::of([row(1000.0, None)].iter());
+        assert_eq!(alone.position(1000.0), 110.0);
+        assert_eq!(Axis::of([].iter()).position(0.0), 110.0);
+    }
+
+    #[test]
+    fn outcomes_fill_the_whole_width() {
+        let parts = parts(&row(0.0, None));
+        let classes: Vec<_> = parts.iter().map(|part| part.class).collect();
+        assert_eq!(classes, ["win", "tie", "bad", "loss"]);
+        let width: f64 = parts
+            .iter()
+            .map(|part| part.width.parse::<f64>().unwrap())
+            .sum();
+        assert!((width - 100.0).abs() < 0.05, "{width}");
+    }
+
+    #[test]
+    fn names_are_quoted_and_no_formula() {
+        assert_eq!(quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
+        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
+    }
+}

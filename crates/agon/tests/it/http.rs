@@ -1,0 +1,9 @@
+//! Stories over HTTP, against a real server on a loopback port.
+
+mod battles;
+mod consent;
+mod durability;
+mod images;
+mod leaderboard;
+mod load;
+mod streams;

@@ -1,0 +1,82 @@
+//! A hundred battles at once: none lost, none mixed up.
+
+use agon_store::Store;
+use serde_json::json;
+
+use crate::test_arena::{TestArena, echo};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_battles_at_once_are_all_kept_and_none_is_mixed_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let models = (0..5)
+        .map(|n| echo(&format!("model-{n}"), &format!("m{n}: ")))
+        .collect();
+    let arena = TestArena::configured(
+        models,
+        "[limits]\nprompts_per_minute_visit = 1000\nprompts_per_minute_address = 100000",
+        store,
+    )
+    .await;
+    let winners = ["model_a", "model_b", "tie", "both_bad"];
+    let mut tasks = Vec::new();
+    for n in 0..100_usize {
+        let voter = arena.voter().await;
+        tasks.push(tokio::spawn(async move {
+            let first = format!("question {n}, first");
+            let second = format!("question {n}, second");
+            let id = voter.battle(&first).await;
+            voter.settled(&id).await;
+            voter
+                .post(
+                    &format!("/api/v1/battles/{id}/turns"),
+                    json!({ "prompt": second }),
+                )
+                .await
+                .expect(201);
+            let battle = voter.settled(&id).await;
+            for (turn, prompt) in [(0, &first), (1, &second)] {
+                for side in ["a", "b"] {
+                    let text = battle["turns"][turn]["answers"][side]["text"]
+                        .as_str()
+                        .unwrap();
+                    assert!(
+                        text.ends_with(prompt.as_str()),
+                        "{text:?} does not answer {prompt:?}"
+                    );
+                }
+            }
+            let vote = voter.vote(&id, winners[n % 4]).await.expect(200);
+            (n, id, vote)
+        }));
+    }
+    let mut sequences = Vec::new();
+    for task in tasks {
+        let (n, id, vote) = task.await.unwrap();
+        let kept = arena
+            .app
+            .store()
+            .battle(id.parse().unwrap())
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(kept.turns[0].prompt, format!("question {n}, first"));
+        assert_eq!(kept.vote.unwrap().winner.as_str(), winners[n % 4]);
+        for (model, name) in [(&kept.models.a, "a"), (&kept.models.b, "b")] {
+            assert_eq!(vote["models"][name]["name"], *model);
+            let number = model.strip_prefix("model-").unwrap();
+            let side = agon_domain::Side::from_spelling(name).unwrap();
+            for turn in &kept.turns {
+                assert_eq!(
+                    turn.generations.get(side).text,
+                    format!("m{number}: {}", turn.prompt)
+                );
+            }
+        }
+        sequences.push(vote["sequence"].as_u64().unwrap());
+    }
+    sequences.sort_unstable();
+    assert_eq!(sequences, (1..=100).collect::<Vec<_>>());
+    let (tally, last) = arena.app.store().tally().await.unwrap();
+    assert_eq!((tally.total(), last), (100, 100));
+}
