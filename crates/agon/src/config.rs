@@ -477,6 +477,16 @@ impl Config {
                 "a number above 0, up to 1",
             ));
         }
+        let release = &raw.release;
+        if release.license_terms.is_none()
+            && (release.license != "other" || release.license_name.is_some())
+        {
+            return Err(value_error(
+                "release.license_terms",
+                &"absent",
+                "the licence in words: a name alone grants nothing",
+            ));
+        }
         let trusted_proxies = raw
             .server
             .trusted_proxies

@@ -1,5 +1,7 @@
 //! Votes → leaderboard, as the page shows it, the API serves it and `agon rank` prints it: one document for all three.
 
+pub mod csv;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use agon_dataset::InputReport;

@@ -184,6 +184,15 @@ fn announce(
     } else {
         text.push_str(&format!("  models: {}\n", app.models().len()));
     }
+    if !agon_domain::sampling::can_draw(app.models(), false) {
+        text.push_str(
+            "  WARNING: a battle needs two models with a weight above 0; nobody can start one\n",
+        );
+    } else if !agon_domain::sampling::can_draw(app.models(), true) {
+        text.push_str(
+            "  note: fewer than two models can see images (vision = true); battles are text only\n",
+        );
+    }
     text.push_str("  screening: none yet. Uploaded content is not checked by any detector.\n  stop with Ctrl-C\n");
     std::io::stderr().write_all(text.as_bytes())?;
     Ok(())

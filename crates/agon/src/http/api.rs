@@ -32,8 +32,9 @@ struct Description;
 /// Every API route with its description.
 pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(consents::terms))
         .routes(routes!(consents::give))
-        .routes(routes!(battles::start))
+        .routes(routes!(battles::list, battles::start))
         .routes(routes!(battles::show))
         .routes(routes!(battles::add_turn))
         .routes(routes!(battles::retry))

@@ -34,7 +34,7 @@ pub fn routes() -> Router<App> {
         .route("/battle/{id}/vote", post(battle::vote))
         .route("/my", get(history::show))
         .route("/leaderboard", get(leaderboard::show))
-        .route("/leaderboard.csv", get(leaderboard::csv))
+        .route("/leaderboard.csv", get(leaderboard::download))
         .route("/about", get(documents::about))
         .route("/terms", get(documents::terms))
         .route("/privacy", get(documents::privacy))

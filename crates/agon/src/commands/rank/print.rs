@@ -9,29 +9,9 @@ use agon_dataset::InputReport;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use crate::{
-    app::leaderboard::{Board, InputBody, LeaderboardBody, ModelRow},
+    app::leaderboard::{Board, InputBody, LeaderboardBody, ModelRow, csv},
     cli::Format,
 };
-
-/// The columns of the CSV form, which is a contract.
-const CSV_COLUMNS: [&str; 16] = [
-    "category",
-    "group",
-    "rank",
-    "rank_upper",
-    "rank_lower",
-    "model",
-    "rating",
-    "rating_lower",
-    "rating_upper",
-    "battles",
-    "wins",
-    "losses",
-    "ties",
-    "both_bad",
-    "status",
-    "note",
-];
 
 /// A board in the asked-for form.
 ///
@@ -41,7 +21,7 @@ const CSV_COLUMNS: [&str; 16] = [
 pub(super) fn board(board: &Board, format: Format) -> anyhow::Result<String> {
     match format {
         Format::Json => Ok(format!("{}\n", serde_json::to_string_pretty(board)?)),
-        Format::Csv => csv(board),
+        Format::Csv => csv::write(board),
         Format::Table => Ok(tables(board)),
         Format::Markdown => Ok(markdown(board)),
     }
@@ -95,36 +75,6 @@ pub(super) fn rejections(report: &InputReport) -> io::Result<()> {
         let _ = writeln!(text, "not read: {}", skipped.detail);
     }
     io::stderr().write_all(text.as_bytes())
-}
-
-fn csv(board: &Board) -> anyhow::Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(CSV_COLUMNS)?;
-    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let place = |value: Option<usize>| value.map(|value| value.to_string()).unwrap_or_default();
-    for leaderboard in &board.leaderboards {
-        for row in &leaderboard.models {
-            writer.write_record([
-                leaderboard.category.clone(),
-                leaderboard.group.to_string(),
-                place(row.rank),
-                place(row.rank_upper),
-                place(row.rank_lower),
-                row.model.clone(),
-                row.rating.to_string(),
-                number(row.rating_lower),
-                number(row.rating_upper),
-                row.battles.to_string(),
-                row.wins.to_string(),
-                row.losses.to_string(),
-                row.ties.to_string(),
-                row.both_bad.to_string(),
-                row.status.clone(),
-                row.note.clone().unwrap_or_default(),
-            ])?;
-        }
-    }
-    Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
 fn tables(board: &Board) -> String {

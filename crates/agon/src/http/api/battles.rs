@@ -11,7 +11,9 @@ use utoipa::ToSchema;
 use crate::{
     app::App,
     http::{
-        api::views::{AddTurnRequest, BattleBody, CastVoteRequest, VoteBody},
+        api::views::{
+            AddTurnRequest, BattleBody, BattleSummaryBody, BattlesBody, CastVoteRequest, VoteBody,
+        },
         error::{ApiError, ErrorBody},
         extract::{ApiJson, BattlePath, PromptForm},
         visit::Visitor,
@@ -37,10 +39,10 @@ pub struct StartBattleForm {
     request_body(content = StartBattleForm, content_type = "multipart/form-data"),
     responses(
         (status = 201, description = "Started", body = BattleBody),
-        (status = 403, description = "`consent_required`", body = ErrorBody),
+        (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 413, description = "`image_too_large`, `upload_too_large`", body = ErrorBody),
         (status = 415, description = "`image_unsupported`", body = ErrorBody),
-        (status = 422, description = "`prompt_empty`, `prompt_too_long`, `prompt_unprintable`, `image_broken`, `image_empty`, `image_too_many_pixels`", body = ErrorBody),
+        (status = 422, description = "`prompt_empty`, `prompt_too_long`, `prompt_unprintable`, `image_broken`, `image_empty`, `image_too_many_pixels`, `image_side_too_long`, `image_too_costly`, `image_cannot_fit`", body = ErrorBody),
         (status = 429, description = "`rate_limited`", body = ErrorBody),
         (status = 503, description = "`busy`, `no_pair`, `stopping`", body = ErrorBody),
     ))]
@@ -60,10 +62,24 @@ pub async fn start(
         .into_response())
 }
 
+/// List the battles of this visit
+#[utoipa::path(get, path = "/api/v1/battles", tag = "battles",
+    responses(
+        (status = 200, description = "The newest first", body = BattlesBody),
+        (status = 403, description = "`consent_required`", body = ErrorBody),
+    ))]
+pub async fn list(State(app): State<App>, visitor: Visitor) -> Result<Json<BattlesBody>, ApiError> {
+    let entries = app.history(visitor.visit()?).await?;
+    Ok(Json(BattlesBody {
+        battles: entries.into_iter().map(BattleSummaryBody::from).collect(),
+    }))
+}
+
 /// Show a battle
 #[utoipa::path(get, path = "/api/v1/battles/{id}", tag = "battles", params(("id" = String, Path, description = "32 hexadecimal digits")),
     responses(
         (status = 200, description = "The battle with its answers as far as they came", body = BattleBody),
+        (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
     ))]
 pub async fn show(
@@ -79,9 +95,12 @@ pub async fn show(
     request_body = AddTurnRequest,
     responses(
         (status = 201, description = "Asked", body = BattleBody),
+        (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
         (status = 409, description = "`already_voted`, `still_answering`, `answer_incomplete`, `too_many_turns`", body = ErrorBody),
         (status = 422, description = "`prompt_empty`, `prompt_too_long`, `prompt_unprintable`", body = ErrorBody),
+        (status = 429, description = "`rate_limited`", body = ErrorBody),
+        (status = 503, description = "`busy`, `stopping`", body = ErrorBody),
     ))]
 pub async fn add_turn(
     State(app): State<App>,
@@ -100,8 +119,11 @@ pub async fn add_turn(
 #[utoipa::path(post, path = "/api/v1/battles/{id}/retry", tag = "battles", params(("id" = String, Path, description = "32 hexadecimal digits")),
     responses(
         (status = 202, description = "Asked again", body = BattleBody),
+        (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
         (status = 409, description = "`nothing_to_retry`, `already_voted`", body = ErrorBody),
+        (status = 429, description = "`rate_limited`", body = ErrorBody),
+        (status = 503, description = "`busy`, `stopping`", body = ErrorBody),
     ))]
 pub async fn retry(
     State(app): State<App>,
@@ -126,6 +148,7 @@ pub async fn retry(
     responses(
         (status = 200, description = "Recorded; the models are revealed", body = VoteBody),
         (status = 400, description = "`bad_request`", body = ErrorBody),
+        (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
         (status = 409, description = "`already_voted` with the first vote, `still_answering`, `answer_incomplete`, `idempotency_key_reused`", body = ErrorBody),
     ))]

@@ -22,8 +22,27 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GiveConsentRequest {
-    /// The version of the terms, as `/terms` and `GET /api/v1/models` name it.
+    /// The version of the terms, as `GET /api/v1/terms` names it.
     pub policy_version: String,
+}
+
+/// The terms in force.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TermsBody {
+    /// What the version is called: the beginning of the text's SHA-256.
+    pub policy_version: String,
+    /// The text, in Markdown.
+    pub text: String,
+}
+
+/// Read the terms in force
+#[utoipa::path(get, path = "/api/v1/terms", tag = "consents",
+    responses((status = 200, description = "The terms", body = TermsBody)))]
+pub async fn terms(State(app): State<App>) -> Json<TermsBody> {
+    Json(TermsBody {
+        policy_version: app.terms().version.clone(),
+        text: app.terms().text_markdown.clone(),
+    })
 }
 
 /// What was accepted.
@@ -40,6 +59,7 @@ pub struct ConsentBody {
     responses(
         (status = 201, description = "Accepted; `Set-Cookie` holds the visit", body = ConsentBody),
         (status = 409, description = "`consent_outdated`: not the terms in force", body = ErrorBody),
+        (status = 429, description = "`rate_limited`", body = ErrorBody),
     ))]
 pub async fn give(
     State(app): State<App>,

@@ -99,6 +99,7 @@ pub struct StatusEvent {
     ),
     responses(
         (status = 200, description = "The events; their data are `AnswerEvent` and `StatusEvent`", content_type = "text/event-stream", body = AnswerEvent),
+        (status = 403, description = "`consent_required`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
     ))]
 pub async fn stream(

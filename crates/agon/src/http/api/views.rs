@@ -4,7 +4,7 @@ use agon_domain::Winner;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::app::{AnswerView, BattleView, Problem, Reveal, RevealedModel};
+use crate::app::{AnswerView, BattleView, HistoryEntry, Problem, Reveal, RevealedModel};
 
 /// A battle as its voter sees it. Before the vote there is no field for a model's name.
 #[derive(Debug, Serialize, ToSchema)]
@@ -28,6 +28,44 @@ pub struct BattleBody {
     pub turns: Vec<TurnBody>,
     /// The result, after the vote only.
     pub vote: Option<VoteBody>,
+}
+
+/// The battles of a visit.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BattlesBody {
+    /// The newest first, at most 200.
+    pub battles: Vec<BattleSummaryBody>,
+}
+
+/// One battle of a visit.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BattleSummaryBody {
+    /// 32 hexadecimal digits.
+    pub id: String,
+    /// When it was started, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The beginning of its first prompt.
+    pub prompt: String,
+    /// What was voted; null before the vote.
+    pub winner: Option<String>,
+    /// The name of model A, after the vote only.
+    pub model_a: Option<String>,
+    /// The name of model B, after the vote only.
+    pub model_b: Option<String>,
+}
+
+impl From<HistoryEntry> for BattleSummaryBody {
+    fn from(entry: HistoryEntry) -> Self {
+        let (model_a, model_b) = entry.models.map(|models| (models.a, models.b)).unzip();
+        Self {
+            id: entry.id.to_string(),
+            started_at: entry.started_at.to_string(),
+            prompt: entry.prompt,
+            winner: entry.vote.map(|winner| winner.as_str().to_owned()),
+            model_a,
+            model_b,
+        }
+    }
 }
 
 /// One user message with its answers.

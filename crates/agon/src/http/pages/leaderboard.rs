@@ -9,8 +9,8 @@ use axum::{
 
 use super::{Page, Refusal, html, or_error};
 use crate::app::{
-    App,
-    leaderboard::{Board, Check, LeaderboardBody, ModelRow, TieRule},
+    App, AppError,
+    leaderboard::{Board, Check, LeaderboardBody, ModelRow, TieRule, csv},
 };
 
 /// Width of an interval's picture, in its own units.
@@ -328,40 +328,16 @@ impl Axis {
 }
 
 /// `GET /leaderboard.csv`.
-pub(super) async fn csv(State(app): State<App>) -> Response {
+pub(super) async fn download(State(app): State<App>) -> Response {
     or_error(&app, table(&app).await)
 }
 
 async fn table(app: &App) -> Result<Response, Refusal> {
     let board = app.leaderboard().await?;
-    let mut text = String::from(
-        "group,rank,rank_upper,rank_lower,model,rating,rating_lower,rating_upper,battles,wins,losses,ties,both_bad,status,reason\n",
-    );
-    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let place = |value: Option<usize>| value.map(|value| value.to_string()).unwrap_or_default();
-    for leaderboard in &board.leaderboards {
-        for row in &leaderboard.models {
-            let cells = [
-                leaderboard.group.to_string(),
-                place(row.rank),
-                place(row.rank_upper),
-                place(row.rank_lower),
-                quoted(&row.model),
-                row.rating.to_string(),
-                number(row.rating_lower),
-                number(row.rating_upper),
-                row.battles.to_string(),
-                row.wins.to_string(),
-                row.losses.to_string(),
-                row.ties.to_string(),
-                row.both_bad.to_string(),
-                row.status.clone(),
-                row.reason.clone().unwrap_or_default(),
-            ];
-            text.push_str(&cells.join(","));
-            text.push('\n');
-        }
-    }
+    let text = csv::write(&board).map_err(|source| AppError::Internal {
+        what: "writing the leaderboard as CSV",
+        source,
+    })?;
     let headers = [
         (
             header::CONTENT_TYPE,
@@ -373,16 +349,6 @@ async fn table(app: &App) -> Result<Response, Refusal> {
         ),
     ];
     Ok((headers, text).into_response())
-}
-
-/// A name as a CSV cell. One that a spreadsheet would run as a formula gets an apostrophe in front.
-fn quoted(name: &str) -> String {
-    let guard = if name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        "'"
-    } else {
-        ""
-    };
-    format!("\"{guard}{}\"", name.replace('"', "\"\""))
 }
 
 #[cfg(test)]
@@ -442,11 +408,5 @@ mod tests {
             .map(|part| part.width.parse::<f64>().unwrap())
             .sum();
         assert!((width - 100.0).abs() < 0.05, "{width}");
-    }
-
-    #[test]
-    fn names_are_quoted_and_no_formula() {
-        assert_eq!(quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
-        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
     }
 }

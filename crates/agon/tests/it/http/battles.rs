@@ -457,3 +457,57 @@ async fn battles_are_dated_by_the_arenas_clock_and_pseudonyms_change_with_the_ha
     };
     assert_ne!(voter_of(&first).await, voter_of(&second).await);
 }
+
+#[tokio::test]
+async fn a_visit_lists_its_own_battles_with_names_only_after_the_vote() {
+    let arena = TestArena::new().await;
+    let (voter, other) = (arena.voter().await, arena.voter().await);
+    let first = voter.battle("first question").await;
+    voter.settled(&first).await;
+    voter.vote(&first, "model_a").await.expect(200);
+    arena.clock.advance(jiff::SignedDuration::from_secs(1));
+    let second = voter.battle("second question").await;
+    voter.settled(&second).await;
+    let list = voter.get("/api/v1/battles").await.expect(200);
+    let battles = list["battles"].as_array().unwrap();
+    assert_eq!(battles.len(), 2);
+    assert_eq!(
+        (
+            &battles[0]["id"],
+            &battles[0]["winner"],
+            &battles[0]["model_a"]
+        ),
+        (&json!(second), &json!(null), &json!(null))
+    );
+    assert_eq!(
+        (&battles[1]["prompt"], &battles[1]["winner"]),
+        (&json!("first question"), &json!("model_a"))
+    );
+    assert!(
+        battles[1]["model_b"]
+            .as_str()
+            .unwrap()
+            .starts_with("model-")
+    );
+    assert_eq!(
+        other.get("/api/v1/battles").await.expect(200)["battles"],
+        json!([])
+    );
+    arena
+        .stranger()
+        .get("/api/v1/battles")
+        .await
+        .expect_error(403, "consent_required");
+}
+
+#[tokio::test]
+async fn the_terms_can_be_read_and_accepted_by_a_program() {
+    let arena = TestArena::new().await;
+    let mut program = arena.stranger();
+    let terms = program.get("/api/v1/terms").await.expect(200);
+    assert!(terms["text"].as_str().unwrap().contains("Deletion"));
+    program
+        .consent(terms["policy_version"].as_str().unwrap())
+        .await;
+    program.start("hello", None).await.expect(201);
+}
