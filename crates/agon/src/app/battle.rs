@@ -7,7 +7,7 @@ use agon_domain::{
     Battle, BattleId, ConsentId, ImageId, Mode, NotRatable, Side, VisitId, Winner, draw_pair,
 };
 use agon_store::{
-    CastVote, ImageFormat, ImageMeta, NewBattle, NewConsent, RequestKey, StoredImage,
+    CastVote, GenerationKey, ImageFormat, ImageMeta, NewBattle, NewConsent, RequestKey, StoredImage,
 };
 use axum::body::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -124,14 +124,20 @@ impl App {
             prompt,
             image,
         };
-        self.store()
-            .start_battle(&battle)
-            .await
-            .map_err(store_error)?;
-        metrics::counter!("agon_battles_started_total").increment(1);
-        tracing::info!(battle.id = %battle.id, battle.has_image = battle.image.is_some(), "battle started");
-        self.ask_last_turn(battle.id, &Side::BOTH, permits).await?;
-        Ok(battle.id)
+        let id = battle.id;
+        let app = self.clone();
+        self.to_its_end(async move {
+            app.store()
+                .start_battle(&battle)
+                .await
+                .map_err(store_error)?;
+            metrics::counter!("agon_battles_started_total").increment(1);
+            tracing::info!(battle.id = %id, battle.has_image = battle.image.is_some(), "battle started");
+            app.ask_last_turn(id, 0, &[(Side::A, 1), (Side::B, 1)], permits)
+                .await
+        })
+        .await?;
+        Ok(id)
     }
 
     /// Asks both models a further question.
@@ -154,15 +160,23 @@ impl App {
         self.inner.limits.take(Some(visit), visitor.address)?;
         let permits = self.reserve_generations(2)?;
         let n_turns_max = self.config().raw.limits.turns_max;
-        let result = self
-            .store()
-            .add_turn(id, visit, &prompt, n_turns_max, self.inner.clock.now())
-            .await;
-        if let Err(agon_store::Error::AlreadyVoted(_)) = &result {
-            return Err(self.already_voted(visit, id).await);
-        }
-        result.map_err(store_error)?;
-        self.ask_last_turn(id, &Side::BOTH, permits).await
+        let app = self.clone();
+        self.to_its_end(async move {
+            let at = app.inner.clock.now();
+            match app
+                .store()
+                .add_turn(id, visit, &prompt, n_turns_max, at)
+                .await
+            {
+                Ok(turn_idx) => {
+                    app.ask_last_turn(id, turn_idx, &[(Side::A, 1), (Side::B, 1)], permits)
+                        .await
+                }
+                Err(agon_store::Error::AlreadyVoted(_)) => Err(app.already_voted(visit, id).await),
+                Err(error) => Err(store_error(error)),
+            }
+        })
+        .await
     }
 
     /// Asks again on every side whose answer to the last turn failed; the other side's answer stays.
@@ -190,13 +204,25 @@ impl App {
         self.check_not_stopping()?;
         self.inner.limits.take(Some(visit), visitor.address)?;
         let permits = self.reserve_generations(failed.len())?;
-        for &side in &failed {
-            self.store()
-                .retry_generation(id, visit, side, self.inner.clock.now())
-                .await
-                .map_err(store_error)?;
-        }
-        self.ask_last_turn(id, &failed, permits).await
+        let turn_idx = u32::try_from(battle.turns.len() - 1).unwrap_or(u32::MAX);
+        let app = self.clone();
+        self.to_its_end(async move {
+            let mut attempts = Vec::with_capacity(failed.len());
+            for side in failed {
+                let at = app.inner.clock.now();
+                match app.store().retry_generation(id, visit, side, at).await {
+                    Ok(attempt) => attempts.push((side, attempt)),
+                    // Another request was faster on this side; the other side may still be this one's.
+                    Err(agon_store::Error::NothingToRetry { .. }) => {}
+                    Err(error) => return Err(store_error(error)),
+                }
+            }
+            if attempts.is_empty() {
+                return Err(AppError::NothingToRetry);
+            }
+            app.ask_last_turn(id, turn_idx, &attempts, permits).await
+        })
+        .await
     }
 
     /// Casts the vote and reveals the models. Returns only after the vote is on disk.
@@ -424,12 +450,52 @@ impl App {
             .map_err(AppError::Store)
     }
 
+    /// Runs `work` to its end even when whoever asked for it has gone: a battle that is stored is also answered.
+    async fn to_its_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, AppError>> + Send + 'static,
+    ) -> Result<T, AppError> {
+        let result = self.inner.tasks.spawn(work).await;
+        result.map_err(|source| AppError::Internal {
+            what: "asking two models",
+            source: source.into(),
+        })?
+    }
+
+    /// Starts these attempts at the last turn, which the store has as running; one that cannot be started ends as failed.
     async fn ask_last_turn(
         &self,
         id: BattleId,
-        sides: &[Side],
+        turn_idx: u32,
+        attempts: &[(Side, u32)],
         mut permits: GenerationPermits,
     ) -> Result<(), AppError> {
+        match self.battle_with_image(id).await {
+            Ok((battle, image)) => {
+                for &(side, _) in attempts {
+                    self.start_generation(&battle, side, image.as_ref(), permits.take_one());
+                }
+                Ok(())
+            }
+            Err(error) => {
+                for &(side, attempt) in attempts {
+                    let key = GenerationKey {
+                        battle: id,
+                        turn_idx,
+                        side,
+                        attempt,
+                    };
+                    self.fail_generation(key).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn battle_with_image(
+        &self,
+        id: BattleId,
+    ) -> Result<(Battle, Option<StoredImage>), AppError> {
         let battle = self
             .store()
             .battle(id)
@@ -440,10 +506,7 @@ impl App {
             Some(image) => self.store().image(image).await.map_err(AppError::Store)?,
             None => None,
         };
-        for &side in sides {
-            self.start_generation(&battle, side, image.as_ref(), permits.take_one());
-        }
-        Ok(())
+        Ok((battle, image))
     }
 }
 

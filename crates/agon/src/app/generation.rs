@@ -97,6 +97,15 @@ impl App {
         });
     }
 
+    /// Ends an attempt that could not be started.
+    pub(super) async fn fail_generation(&self, key: GenerationKey) {
+        let error = ProviderError::new(
+            agon_providers::ErrorKind::Configuration,
+            "the conversation could not be read back",
+        );
+        self.keep(key, Outcome::failed(error)).await;
+    }
+
     /// The conversation of one side so far, for its model.
     fn request(&self, battle: &Battle, side: Side, image: Option<&StoredImage>) -> Request {
         let mut messages = Vec::with_capacity(2 * battle.turns.len());

@@ -80,3 +80,27 @@ async fn a_hundred_battles_at_once_are_all_kept_and_none_is_mixed_up() {
     let (tally, last) = arena.app.store().tally().await.unwrap();
     assert_eq!((tally.total(), last), (100, 100));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_battle_whose_voter_leaves_at_any_moment_is_answered_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let models = vec![echo("one", "1: "), echo("two", "2: ")];
+    let limits = "[limits]\nprompts_per_minute_visit = 1000\nprompts_per_minute_address = 100000";
+    let arena = TestArena::configured(models, limits, store).await;
+    let voter = arena.voter().await;
+    for n in 0..60_u64 {
+        // The connection is dropped a little later each time: before, while and after the battle is stored.
+        let patience = std::time::Duration::from_micros(200 * n);
+        let _ = tokio::time::timeout(patience, voter.start(&format!("question {n}"), None)).await;
+    }
+    arena.app.idle().await;
+    let counts = arena.app.store().counts().await.unwrap();
+    assert!(counts.battles > 0, "no request came far enough");
+    assert_eq!(counts.running_generations, 0, "{counts:?}");
+    let list = voter.get("/api/v1/battles").await.expect(200);
+    for battle in list["battles"].as_array().unwrap() {
+        let battle = voter.settled(battle["id"].as_str().unwrap()).await;
+        assert_eq!(battle["status"], "ratable");
+    }
+}
