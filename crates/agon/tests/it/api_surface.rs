@@ -51,11 +51,8 @@ fn every_error_code_is_documented_and_sorted() {
 
 #[test]
 fn every_route_is_documented() {
-    let page = std::fs::read_to_string(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/api.md"
-    ))
-    .unwrap();
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md")).unwrap();
     let document = serde_json::to_value(api::openapi()).unwrap();
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in item.as_object().unwrap().keys() {
