@@ -82,8 +82,7 @@ fn every_exit_code_is_documented() {
 async fn every_page_has_the_security_headers() {
     let arena = TestArena::new().await;
     let client = arena.voter().await;
-    let id = client.battle("hello").await;
-    client.settled(&id).await;
+    let id = client.answered("hello").await;
     let battle = format!("/battle/{id}");
     for path in [
         "/",

@@ -7,7 +7,7 @@ use agon::{
     config::Config,
     http,
 };
-use agon_domain::{Finish, ManualClock, Model};
+use agon_domain::{Battle, Finish, ManualClock, Model};
 use agon_providers::{Pace, Persona, Provider, Script, Scripted};
 use agon_store::Store;
 use reqwest::{
@@ -128,6 +128,12 @@ impl TestArena {
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// A battle as the store has it.
+    pub(crate) async fn stored(&self, id: &str) -> Battle {
+        let battle = self.app.store().battle(id.parse().unwrap()).await;
+        battle.unwrap().expect("the battle is stored")
     }
 
     /// A visitor who has not accepted anything.
@@ -276,6 +282,13 @@ impl Client {
     pub(crate) async fn battle(&self, prompt: &str) -> String {
         let body = self.start(prompt, None).await.expect(201);
         body["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Starts a battle, waits for both answers, and returns its id.
+    pub(crate) async fn answered(&self, prompt: &str) -> String {
+        let id = self.battle(prompt).await;
+        self.settled(&id).await;
+        id
     }
 
     /// Waits until neither side is answering, and returns the battle.

@@ -110,8 +110,7 @@ async fn a_server_stops_in_order_and_keeps_everything() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start(folder.path(), &[]).await;
     let voter = server.voter().await;
-    let id = voter.battle("hello").await;
-    voter.settled(&id).await;
+    let id = voter.answered("hello").await;
     voter.vote(&id, "tie").await.expect(200);
     assert_eq!(server.terminate().await, Some(0));
     let server = Server::start(folder.path(), &[]).await;
@@ -149,8 +148,7 @@ async fn health_readiness_and_metrics_answer_and_name_no_model() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]).await;
     let voter = server.voter().await;
-    let id = voter.battle("hello").await;
-    voter.settled(&id).await;
+    let id = voter.answered("hello").await;
     voter.vote(&id, "tie").await.expect(200);
     let operator = Client::new(server.base.clone());
     assert_eq!(operator.get("/healthz").await.text, "ok\n");

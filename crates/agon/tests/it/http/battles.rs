@@ -28,13 +28,7 @@ async fn two_anonymous_answers_then_a_vote_then_the_names() {
     let vote = voter.vote(&id, "model_a").await.expect(200);
     assert_eq!(vote["winner"], "model_a");
     assert_eq!(vote["sequence"], 1);
-    let battle = arena
-        .app
-        .store()
-        .battle(id.parse().unwrap())
-        .await
-        .unwrap()
-        .unwrap();
+    let battle = arena.stored(&id).await;
     assert_eq!(vote["models"]["a"]["name"], battle.models.a);
     assert_eq!(vote["models"]["b"]["name"], battle.models.b);
     assert_eq!(
@@ -63,16 +57,9 @@ async fn all_four_votes_are_kept_as_they_were_cast() {
         ("tie", Winner::Tie),
         ("both_bad", Winner::BothBad),
     ] {
-        let id = voter.battle("hello").await;
-        voter.settled(&id).await;
+        let id = voter.answered("hello").await;
         assert_eq!(voter.vote(&id, winner).await.expect(200)["winner"], winner);
-        let battle = arena
-            .app
-            .store()
-            .battle(id.parse().unwrap())
-            .await
-            .unwrap()
-            .unwrap();
+        let battle = arena.stored(&id).await;
         assert_eq!(battle.vote.unwrap().winner, expected);
     }
 }
@@ -81,8 +68,7 @@ async fn all_four_votes_are_kept_as_they_were_cast() {
 async fn a_second_vote_is_refused_with_the_first_ones_result() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
-    let id = voter.battle("hello").await;
-    voter.settled(&id).await;
+    let id = voter.answered("hello").await;
     let first = voter.vote(&id, "model_b").await.expect(200);
     for winner in ["model_a", "model_b", "tie"] {
         let second = voter
@@ -98,8 +84,7 @@ async fn a_second_vote_is_refused_with_the_first_ones_result() {
 async fn the_same_request_with_an_idempotency_key_gets_the_first_answer() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
-    let id = voter.battle("hello").await;
-    voter.settled(&id).await;
+    let id = voter.answered("hello").await;
     let vote = async |winner: &str, key: &str| {
         let request = voter
             .request(Method::POST, &format!("/api/v1/battles/{id}/vote"))
@@ -245,8 +230,7 @@ async fn an_answer_that_ends_badly_is_told_without_naming_anyone() {
 async fn several_turns_carry_each_sides_own_history() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
-    let id = voter.battle("first").await;
-    voter.settled(&id).await;
+    let id = voter.answered("first").await;
     voter
         .post(
             &format!("/api/v1/battles/{id}/turns"),
@@ -268,13 +252,7 @@ async fn several_turns_carry_each_sides_own_history() {
         assert_eq!(first[..3], second[..3], "a side stays the same model");
     }
     voter.vote(&id, "model_b").await.expect(200);
-    let kept = arena
-        .app
-        .store()
-        .battle(id.parse().unwrap())
-        .await
-        .unwrap()
-        .unwrap();
+    let kept = arena.stored(&id).await;
     assert_eq!(kept.vote.unwrap().n_turns, 2);
     let late = voter
         .post(
@@ -289,8 +267,7 @@ async fn several_turns_carry_each_sides_own_history() {
 async fn another_visit_sees_and_votes_nothing() {
     let arena = TestArena::new().await;
     let (owner, other) = (arena.voter().await, arena.voter().await);
-    let id = owner.battle("my secret question").await;
-    owner.settled(&id).await;
+    let id = owner.answered("my secret question").await;
     for path in [
         format!("/api/v1/battles/{id}"),
         format!("/api/v1/battles/{id}/events"),
@@ -332,8 +309,7 @@ async fn bad_requests_are_refused_in_words() {
         .start("a\0b", None)
         .await
         .expect_error(422, "prompt_unprintable");
-    let id = voter.battle(&"é".repeat(30_000)).await;
-    voter.settled(&id).await;
+    let id = voter.answered(&"é".repeat(30_000)).await;
     for winner in ["model_c", "", "A", "tie (bothbad)"] {
         let refused = voter
             .vote(&id, winner)
@@ -370,8 +346,7 @@ async fn bad_requests_are_refused_in_words() {
 async fn a_page_of_another_site_cannot_vote() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
-    let id = voter.battle("hello").await;
-    voter.settled(&id).await;
+    let id = voter.answered("hello").await;
     let path = format!("/api/v1/battles/{id}/vote");
     for (name, value) in [
         ("sec-fetch-site", "cross-site"),
@@ -420,13 +395,7 @@ async fn the_sides_are_a_fair_coin() {
     let mut n_one_first = 0;
     for _ in 0..200 {
         let id = voter.battle("hello").await;
-        let battle = arena
-            .app
-            .store()
-            .battle(id.parse().unwrap())
-            .await
-            .unwrap()
-            .unwrap();
+        let battle = arena.stored(&id).await;
         n_one_first += u32::from(battle.models.a == "one");
     }
     // Within four standard deviations of 100; the seed is fixed.
@@ -438,15 +407,13 @@ async fn battles_are_dated_by_the_arenas_clock_and_pseudonyms_change_with_the_ha
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
     let store = arena.app.store();
-    let first = voter.battle("hello").await;
-    voter.settled(&first).await;
+    let first = voter.answered("hello").await;
     let vote = voter.vote(&first, "tie").await.expect(200);
     assert_eq!(vote["cast_at"], crate::test_arena::START);
     arena
         .clock
         .advance(jiff::SignedDuration::from_hours(40 * 24));
-    let second = voter.battle("hello").await;
-    voter.settled(&second).await;
+    let second = voter.answered("hello").await;
     let voter_of = async |id: &str| {
         store
             .battle(id.parse().unwrap())
@@ -462,12 +429,10 @@ async fn battles_are_dated_by_the_arenas_clock_and_pseudonyms_change_with_the_ha
 async fn a_visit_lists_its_own_battles_with_names_only_after_the_vote() {
     let arena = TestArena::new().await;
     let (voter, other) = (arena.voter().await, arena.voter().await);
-    let first = voter.battle("first question").await;
-    voter.settled(&first).await;
+    let first = voter.answered("first question").await;
     voter.vote(&first, "model_a").await.expect(200);
     arena.clock.advance(jiff::SignedDuration::from_secs(1));
-    let second = voter.battle("second question").await;
-    voter.settled(&second).await;
+    let second = voter.answered("second question").await;
     let list = voter.get("/api/v1/battles").await.expect(200);
     let battles = list["battles"].as_array().unwrap();
     assert_eq!(battles.len(), 2);

@@ -51,13 +51,7 @@ async fn a_battle_rests_on_the_version_of_the_terms_that_was_accepted() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
     let id = voter.battle("hello").await;
-    let battle = arena
-        .app
-        .store()
-        .battle(id.parse().unwrap())
-        .await
-        .unwrap()
-        .unwrap();
+    let battle = arena.stored(&id).await;
     let consent = arena
         .app
         .store()
@@ -75,12 +69,6 @@ async fn the_cookie_is_not_in_the_store() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
     let id = voter.battle("hello").await;
-    let battle = arena
-        .app
-        .store()
-        .battle(id.parse().unwrap())
-        .await
-        .unwrap()
-        .unwrap();
+    let battle = arena.stored(&id).await;
     assert!(!voter.cookie.unwrap().contains(&battle.visit.to_string()));
 }

@@ -13,8 +13,7 @@ async fn a_vote_survives_a_kill_right_after_its_answer_twenty_times() {
     for round in 0..20 {
         let mut server = Server::start(folder.path(), &[]).await;
         let voter = server.voter().await;
-        let id = voter.battle(&format!("round {round}")).await;
-        voter.settled(&id).await;
+        let id = voter.answered(&format!("round {round}")).await;
         let winner = winners[round % 4];
         let vote = voter.vote(&id, winner).await.expect(200);
         assert_eq!(vote["sequence"], round + 1);

@@ -152,13 +152,7 @@ async fn a_battle_with_a_picture_draws_models_that_see() {
             .start("What is this?", Some(&picture(ImageFormat::Png, 8, 8)))
             .await
             .expect(201);
-        let battle = arena
-            .app
-            .store()
-            .battle(body["id"].as_str().unwrap().parse().unwrap())
-            .await
-            .unwrap()
-            .unwrap();
+        let battle = arena.stored(body["id"].as_str().unwrap()).await;
         assert!(
             battle.models.a.starts_with("seer") && battle.models.b.starts_with("seer"),
             "{:?}",

@@ -21,15 +21,8 @@ async fn each_vote_counts_at_once() {
     let voter = arena.voter().await;
     // The model called model-one wins twice of three, whichever side it is on.
     for n in 1..=12_u64 {
-        let id = voter.battle("hello").await;
-        voter.settled(&id).await;
-        let battle = arena
-            .app
-            .store()
-            .battle(id.parse().unwrap())
-            .await
-            .unwrap()
-            .unwrap();
+        let id = voter.answered("hello").await;
+        let battle = arena.stored(&id).await;
         let one_is_a = battle.models.a == "model-one";
         let one_wins = n % 3 != 0;
         voter

@@ -25,8 +25,7 @@ async fn a_hundred_battles_at_once_are_all_kept_and_none_is_mixed_up() {
         tasks.push(tokio::spawn(async move {
             let first = format!("question {n}, first");
             let second = format!("question {n}, second");
-            let id = voter.battle(&first).await;
-            voter.settled(&id).await;
+            let id = voter.answered(&first).await;
             voter
                 .post(
                     &format!("/api/v1/battles/{id}/turns"),
@@ -53,13 +52,7 @@ async fn a_hundred_battles_at_once_are_all_kept_and_none_is_mixed_up() {
     let mut sequences = Vec::new();
     for task in tasks {
         let (n, id, vote) = task.await.unwrap();
-        let kept = arena
-            .app
-            .store()
-            .battle(id.parse().unwrap())
-            .await
-            .unwrap()
-            .unwrap();
+        let kept = arena.stored(&id).await;
         assert_eq!(kept.turns[0].prompt, format!("question {n}, first"));
         assert_eq!(kept.vote.unwrap().winner.as_str(), winners[n % 4]);
         for (model, name) in [(&kept.models.a, "a"), (&kept.models.b, "b")] {

@@ -95,8 +95,7 @@ async fn answers_stream_and_end_with_the_status() {
 async fn a_stream_that_starts_late_or_again_gets_everything() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
-    let id = voter.battle("**hello** <script>alert(1)</script>").await;
-    voter.settled(&id).await;
+    let id = voter.answered("**hello** <script>alert(1)</script>").await;
     for _ in 0..2 {
         let events = events(&voter, &id, "?render=html").await;
         let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
@@ -147,8 +146,7 @@ async fn swapped_models_with_the_same_answers_look_the_same() {
             .collect();
         let arena = TestArena::with_models(models).await;
         let voter = arena.voter().await;
-        let id = voter.battle("hello").await;
-        voter.settled(&id).await;
+        let id = voter.answered("hello").await;
         let answer = voter.get(&format!("/api/v1/battles/{id}")).await;
         let headers: Vec<String> = answer
             .headers
