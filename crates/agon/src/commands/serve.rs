@@ -41,7 +41,7 @@ pub fn run(global: &GlobalArgs, args: ServeArgs) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(serve(config, global.quiet))
+    runtime.block_on(serve(config, global))
 }
 
 /// The configuration, from file, environment and flags.
@@ -94,7 +94,7 @@ fn print_config(config: &Config, json: bool) -> Result<(), CommandError> {
     Ok(())
 }
 
-async fn serve(config: Config, quiet: bool) -> Result<(), CommandError> {
+async fn serve(config: Config, global: &GlobalArgs) -> Result<(), CommandError> {
     let models = providers::build(&config).map_err(config_error)?;
     let terms = match &config.raw.arena.terms_file {
         Some(path) => Terms::from_file(path)
@@ -136,7 +136,9 @@ async fn serve(config: Config, quiet: bool) -> Result<(), CommandError> {
         voter_key,
         metrics: Some(start_metrics()?),
     });
-    if !quiet {
+    if global.json {
+        announce_to_programs(&app, address, &data_dir)?;
+    } else if !global.quiet {
         announce(&app, address, &data_dir)?;
     }
     let sweeper = {
@@ -195,6 +197,25 @@ fn announce(
     }
     text.push_str("  screening: none yet. Uploaded content is not checked by any detector.\n  stop with Ctrl-C\n");
     std::io::stderr().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// The same as one JSON document on standard output, for whatever started the server.
+fn announce_to_programs(
+    app: &App,
+    address: SocketAddr,
+    data_dir: &std::path::Path,
+) -> Result<(), CommandError> {
+    let document = serde_json::json!({
+        "url": format!("http://{address}"),
+        "data_dir": data_dir,
+        "demo": app.is_demo(),
+        "n_models": app.models().len(),
+        "screened": false,
+    });
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "{document}")?;
+    stdout.flush()?;
     Ok(())
 }
 

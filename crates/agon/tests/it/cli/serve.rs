@@ -216,3 +216,22 @@ fn wrong_usage_is_exit_code_2_with_the_nearest_key() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[tokio::test]
+async fn whoever_starts_a_server_can_read_its_address_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = tokio::process::Command::new(AGON)
+        .args(["serve", "--json", "--bind", "127.0.0.1:0", "--data-dir"])
+        .arg(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    let document: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(document["demo"], true);
+    let client = Client::new(document["url"].as_str().unwrap().to_owned());
+    assert_eq!(client.get("/healthz").await.text, "ok\n");
+}
