@@ -49,6 +49,12 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     router().into_openapi()
 }
 
+/// The OpenAPI document as JSON.
+pub fn openapi_value() -> serde_json::Value {
+    // It is made of strings and maps with string keys, which serialise always.
+    serde_json::to_value(openapi()).unwrap_or_default()
+}
+
 /// `GET /api/openapi.json`.
 pub async fn openapi_json() -> Json<utoipa::openapi::OpenApi> {
     Json(openapi())

@@ -98,7 +98,7 @@ pub(super) async fn api_reference(State(app): State<App>) -> Response {
         page: Page::new(&app, ""),
         title: "API reference",
         show_title: false,
-        html: reference::body(&api::openapi()),
+        html: reference::body(&api::openapi_value()),
         meta: None,
     };
     html(StatusCode::OK, &page)
