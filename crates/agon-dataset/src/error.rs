@@ -86,6 +86,14 @@ pub enum Error {
         /// What is wrong, with the place as far as it is known.
         detail: String,
     },
+    /// It begins like JSON, and has not one object that can be read: give another file.
+    #[error("`{path}` is not valid JSON: {detail}")]
+    NoJsonObject {
+        /// What was read.
+        path: String,
+        /// What is wrong with the first.
+        detail: String,
+    },
     /// A row was rejected and the caller asked to stop at the first: correct the row.
     #[error("{place}: {}{}", reason.description(), accepted(reason))]
     RowRejected {
@@ -117,10 +125,12 @@ pub enum Error {
         path: PathBuf,
     },
     /// What should be replaced is no release: choose another folder.
-    #[error("`{}` holds something else than a release and is not replaced", path.display())]
+    #[error("`{}` is not replaced: {detail}", path.display())]
     TargetNotARelease {
         /// The target.
         path: PathBuf,
+        /// What is there that is not of a release.
+        detail: String,
     },
     /// A release was told to hold nothing: there is nothing to publish.
     #[error("no battle was given to the release")]

@@ -174,7 +174,7 @@ pub struct InputReport {
     pub rejected: BTreeMap<Reason, RejectedRows>,
     /// Kept rows whose column `anony` says that the names were known to the voter. They are kept, as some published tables rate them too.
     pub n_named: u64,
-    /// Kept rows whose id stood in an earlier row already, when [`crate::ReadOptions::repeated_ids`] asks for it and there is an id column. They are kept.
+    /// Kept rows whose id stood in an earlier row already, when [`crate::ReadOptions::repeated_ids`] asks for it and a kept row has an id. They are kept.
     pub n_repeated_ids: Option<u64>,
     /// Groups of model names that are equal but for case. They are kept apart.
     pub near_duplicates: Vec<Vec<String>>,
@@ -278,12 +278,15 @@ impl Rejections {
     }
 }
 
-/// The first [`VALUE_CHARS_MAX`] characters of a text, control characters replaced: what is shown may come from anybody and must not steer a terminal.
+/// The first [`VALUE_CHARS_MAX`] characters of a text, control characters and those that turn the direction of text replaced: what is shown may come from anybody and must not steer a terminal.
 pub(crate) fn cut(text: &str) -> String {
     text.chars()
         .take(VALUE_CHARS_MAX)
         .map(|character| match character {
             character if character.is_control() => char::REPLACEMENT_CHARACTER,
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => {
+                char::REPLACEMENT_CHARACTER
+            }
             character => character,
         })
         .collect()

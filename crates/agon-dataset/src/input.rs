@@ -1,11 +1,14 @@
 //! What to read: files, folders, patterns and streams; and what their first bytes say they are.
 
 use std::{
+    ffi::OsString,
     fmt,
     fs::{self, File},
     io::{self, Read, Seek as _, SeekFrom},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
+
+use glob::Pattern;
 
 use crate::Error;
 
@@ -127,30 +130,112 @@ pub(crate) fn sources(inputs: Vec<Input>) -> Result<Vec<Source>, Error> {
             }),
             Input::Path(path) => add_path(path, &mut sources)?,
             Input::Pattern(pattern) => {
-                let matches = glob::glob_with(&pattern, MATCH_OPTIONS).map_err(|source| {
-                    Error::BadPattern {
-                        pattern: pattern.clone(),
-                        source,
-                    }
-                })?;
-                let n_before = sources.len();
-                for path in matches {
-                    let path = path.map_err(|error| Error::Read {
-                        path: error.path().display().to_string(),
-                        source: error.into(),
-                    })?;
-                    add_path(path, &mut sources)?;
-                }
-                if sources.len() == n_before {
+                let paths = matching(&pattern)?;
+                if paths.is_empty() {
                     return Err(Error::NothingToRead {
                         input: pattern,
                         detail: "no path matches this pattern",
                     });
                 }
+                for path in paths {
+                    add_path(path, &mut sources)?;
+                }
             }
         }
     }
     Ok(sources)
+}
+
+/// The paths that match a pattern, in the order of their names.
+///
+/// Only the patterns are the `glob` crate's: its walk through folders panics at a name that is not UTF-8.
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
+    let parsed = |text: &str| {
+        Pattern::new(text).map_err(|source| Error::BadPattern {
+            pattern: pattern.to_owned(),
+            source,
+        })
+    };
+    parsed(pattern)?;
+    let mut found = vec![PathBuf::new()];
+    for component in Path::new(pattern).components() {
+        let part = match component {
+            Component::Normal(part) => part.to_str().filter(|part| part.contains(['*', '?', '['])),
+            _ => None,
+        };
+        let mut next = Vec::new();
+        match part {
+            None => {
+                let paths = found.into_iter().map(|path| path.join(component));
+                next.extend(paths.filter(|path| fs::symlink_metadata(path).is_ok()));
+            }
+            Some("**") => {
+                for path in found {
+                    add_folders(path, &mut next)?;
+                }
+            }
+            Some(part) => {
+                let part = parsed(part)?;
+                for path in found {
+                    let names = names_in(&path)?;
+                    let names = names
+                        .into_iter()
+                        .filter(|name| part.matches_with(&name.to_string_lossy(), MATCH_OPTIONS));
+                    next.extend(names.map(|name| path.join(name)));
+                }
+            }
+        }
+        found = next;
+    }
+    Ok(found)
+}
+
+/// A folder and all that are in it, hidden ones and links left out.
+fn add_folders(folder: PathBuf, all: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let names = names_in(&folder)?;
+    let below: Vec<PathBuf> = names
+        .into_iter()
+        .filter(|name| !name.as_encoded_bytes().starts_with(b"."))
+        .map(|name| folder.join(name))
+        .filter(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()))
+        .collect();
+    all.push(folder);
+    for folder in below {
+        add_folders(folder, all)?;
+    }
+    Ok(())
+}
+
+/// The names in a folder, sorted; none where there is no folder.
+fn names_in(folder: &Path) -> Result<Vec<OsString>, Error> {
+    let here = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let names = fs::read_dir(here).and_then(|entries| {
+        entries
+            .map(|entry| entry.map(|entry| entry.file_name()))
+            .collect::<io::Result<Vec<_>>>()
+    });
+    match names {
+        Ok(mut names) => {
+            names.sort_unstable();
+            Ok(names)
+        }
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(Vec::new())
+        }
+        Err(source) => Err(Error::Read {
+            path: here.display().to_string(),
+            source,
+        }),
+    }
 }
 
 fn add_path(path: PathBuf, sources: &mut Vec<Source>) -> Result<(), Error> {

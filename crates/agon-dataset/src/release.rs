@@ -150,6 +150,9 @@ pub struct ReleaseSummary {
     pub files: Vec<ReleaseFile>,
 }
 
+/// What `manifest.json` calls the schema.
+const SCHEMA: &str = "vision-arena-battle";
+
 /// `manifest.json`.
 #[derive(Serialize)]
 struct Manifest<'a> {
@@ -224,11 +227,17 @@ impl ReleaseWriter {
     ///
     /// [`Error::TargetNotEmpty`], [`Error::TargetNotARelease`] or [`Error::Write`].
     pub fn create(folder: &Path, options: ReleaseOptions) -> Result<Self, Error> {
-        check_target(folder, options.replace)?;
         let failed = |source| Error::Write {
             path: folder.to_owned(),
             source,
         };
+        // What a link leads to is replaced, not the link.
+        let resolved = match fs::symlink_metadata(folder) {
+            Ok(metadata) if metadata.is_symlink() => fs::canonicalize(folder).map_err(failed)?,
+            _ => folder.to_owned(),
+        };
+        let folder = resolved.as_path();
+        check_target(folder, options.replace)?;
         let parent = match folder.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -416,7 +425,7 @@ impl ReleaseWriter {
         };
         let winners = Winner::ALL.map(Winner::release_spelling);
         let manifest = Manifest {
-            schema: "vision-arena-battle",
+            schema: SCHEMA,
             schema_version: SCHEMA_VERSION,
             agon_version: &self.options.agon_version,
             created_at: self.options.created_at.to_string(),
@@ -500,12 +509,50 @@ fn check_target(folder: &Path, replace: bool) -> Result<(), Error> {
             path: folder.to_owned(),
         });
     }
-    if !folder.join("manifest.json").is_file() || !folder.join("data").is_dir() {
-        return Err(Error::TargetNotARelease {
+    foreign(folder).map_or(Ok(()), |detail| {
+        Err(Error::TargetNotARelease {
             path: folder.to_owned(),
+            detail,
+        })
+    })
+}
+
+/// What is in a folder that a release did not put there, in words. Replacing would delete it.
+fn foreign(folder: &Path) -> Option<String> {
+    let listed = fs::read(folder.join("manifest.json"))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+        .filter(|manifest| manifest["schema"] == SCHEMA)
+        .and_then(|manifest| {
+            let files = manifest["files"].as_array()?;
+            files
+                .iter()
+                .map(|file| Some(folder.join(file["path"].as_str()?)))
+                .collect::<Option<Vec<_>>>()
         });
+    let Some(mut expected) = listed else {
+        return Some("it has no `manifest.json` of a release".to_owned());
+    };
+    expected.push(folder.join("manifest.json"));
+    expected.push(folder.join("data"));
+    for inside in [folder.to_owned(), folder.join("data")] {
+        let Ok(entries) = fs::read_dir(&inside) else {
+            return Some(format!("`{}` cannot be listed", inside.display()));
+        };
+        for entry in entries {
+            let Ok(entry) = entry else {
+                return Some(format!("`{}` cannot be listed", inside.display()));
+            };
+            let path = entry.path();
+            if !expected.contains(&path) {
+                return Some(format!(
+                    "`{}` is not a file of the release that is there",
+                    path.display()
+                ));
+            }
+        }
     }
-    Ok(())
+    None
 }
 
 fn writer_properties(

@@ -89,9 +89,11 @@ pub fn read_votes(
         });
         let (mut decoded, sha256) = match read {
             Ok(read) => read,
-            Err(error @ (Error::UnknownFormat { .. } | Error::MissingColumns { .. }))
-                if is_incidental =>
-            {
+            Err(
+                error @ (Error::UnknownFormat { .. }
+                | Error::MissingColumns { .. }
+                | Error::NoJsonObject { .. }),
+            ) if is_incidental => {
                 report.skipped.push(SkippedFile {
                     path,
                     detail: error.to_string(),
@@ -125,7 +127,7 @@ pub fn read_votes(
         let n_ids = id_hashes.len();
         id_hashes.sort_unstable();
         id_hashes.dedup();
-        report.n_repeated_ids = Some((n_ids - id_hashes.len()) as u64);
+        report.n_repeated_ids = (n_ids > 0).then(|| (n_ids - id_hashes.len()) as u64);
     }
     report.near_duplicates = near_duplicates(tally.models());
     Ok(Votes { tally, report })

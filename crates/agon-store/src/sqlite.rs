@@ -7,7 +7,7 @@
 use std::{path::Path, time::Duration};
 
 use sqlx::{
-    ConnectOptions as _, Sqlite, SqlitePool, Transaction,
+    ConnectOptions as _, Connection as _, Sqlite, SqlitePool, Transaction,
     migrate::{MigrateError, Migrator},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -32,6 +32,9 @@ pub(crate) struct Connections {
 
 impl Connections {
     /// Opens the database file, which must exist (an empty file is an empty database), and brings its schema up to date.
+    ///
+    /// A writing connection that comes back in the middle of a transaction is replaced.
+    /// When the disk is full SQLite rolls back by itself; the driver's own rollback then fails, and it would take that connection to be in a transaction for good, so that nothing was ever written again.
     pub(crate) async fn open(path: &Path) -> Result<Self, Error> {
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -41,6 +44,7 @@ impl Connections {
             .foreign_keys(true)
             .disable_statement_logging();
         let writer = pool(1)
+            .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }))
             .connect_with(options.clone())
             .await
             .during("open the file")?;
@@ -118,5 +122,42 @@ async fn migrate(writer: &SqlitePool, path: &Path) -> Result<(), Error> {
             action: "bring its schema up to date",
             source: Box::new(source),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn writing_goes_on_after_the_disk_was_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agon.db");
+        std::fs::File::create(&path).unwrap();
+        let connections = Connections::open(&path).await.unwrap();
+        sqlx::query("CREATE TABLE scratch (bytes BLOB)")
+            .execute(&connections.writer)
+            .await
+            .unwrap();
+        // As a full disk, of which it has the same error, and only for this connection.
+        sqlx::query("PRAGMA max_page_count = 1")
+            .execute(&connections.writer)
+            .await
+            .unwrap();
+        let write = async || {
+            let mut transaction = connections.write().await?;
+            sqlx::query("INSERT INTO scratch VALUES (zeroblob(1000000))")
+                .execute(&mut *transaction)
+                .await
+                .during("write")?;
+            transaction.commit().await.during("write")
+        };
+        write().await.unwrap_err();
+        write().await.unwrap();
+        let n: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM scratch")
+            .fetch_one(&connections.reader)
+            .await
+            .unwrap();
+        assert_eq!(n, 1);
     }
 }

@@ -191,9 +191,13 @@ impl App {
         }
     }
 
-    /// Forgets what rate limits no longer need; to be called now and then.
+    /// Forgets what rate limits no longer need, and sums up the figures that nobody has asked for; to be called now and then.
     pub fn forget_idle_visitors(&self) {
         self.inner.limits.forget_idle();
+        if let Some(metrics) = &self.inner.metrics {
+            // Until then every single observation is kept.
+            metrics.run_upkeep();
+        }
     }
 
     /// The figures in Prometheus' text format; empty without a recorder.

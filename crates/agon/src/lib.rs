@@ -60,5 +60,14 @@ fn print_error(error: &CommandError) {
     for hint in &error.hints {
         text.push_str(&format!("hint: {hint}\n"));
     }
+    // What was typed or read may hold characters that steer a terminal.
+    let text: String = text
+        .chars()
+        .map(|character| match character {
+            '\n' | '\t' => character,
+            _ if character.is_control() => '\u{fffd}',
+            _ => character,
+        })
+        .collect();
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

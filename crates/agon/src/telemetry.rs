@@ -5,7 +5,10 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Metadata, level_filters::LevelFilter};
+use tracing_subscriber::{
+    EnvFilter, filter::filter_fn, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use crate::cli::GlobalArgs;
 
@@ -23,9 +26,26 @@ pub fn start(global: &GlobalArgs) {
     let colours = std::io::stderr().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     // A second start (tests in one process) keeps the first subscriber.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colours)
+    let _ = tracing_subscriber::registry()
+        .with(
+            tracing_subscriber::fmt::layer()
+                .with_writer(std::io::stderr)
+                .with_ansi(colours),
+        )
+        .with(filter)
+        .with(filter_fn(may_be_logged).with_max_level_hint(LevelFilter::TRACE))
         .try_init();
+}
+
+/// Whether a message may be logged at all, whatever was asked for.
+///
+/// Agon's own crates keep to the list above. Libraries do not know it: at debug level the HTML parser writes out the answers that it reads, and the HTTP client which endpoint is asked right after a battle began.
+fn may_be_logged(metadata: &Metadata<'_>) -> bool {
+    let target = metadata.target();
+    let is_of = |name: &str| {
+        target
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with("::") || rest.starts_with('_'))
+    };
+    is_of("agon") || (*metadata.level() <= Level::INFO && !is_of("html5ever"))
 }

@@ -53,11 +53,16 @@ pub(super) fn decode(
         }
         PictureFormat::Gif => {
             let mut decoder = open(header, GifDecoder::new(Cursor::new(bytes)))?;
-            let icc = decoder.icc_profile().ok().flatten();
-            (
-                read_pixels(decoder, header, limits)?,
-                Profile::from_icc(icc.as_deref()),
-            )
+            let profile = Profile::from_icc(decoder.icc_profile().ok().flatten().as_deref());
+            let pixels = match (read_pixels(decoder, header, limits), header.gif_data_end) {
+                (Err(ImageError::Broken { .. }), Some(data_end)) => {
+                    let padded = with_padding(bytes, data_end);
+                    let decoder = open(header, GifDecoder::new(Cursor::new(padded.as_slice())))?;
+                    read_pixels(decoder, header, limits)?
+                }
+                (result, _) => result?,
+            };
+            (pixels, profile)
         }
         PictureFormat::WebP => {
             let decoder = open(header, WebPDecoder::new(Cursor::new(bytes)))?;
@@ -68,6 +73,15 @@ pub(super) fn decode(
         }
     };
     Ok(colour::to_rgb8_on_white(pixels, profile, notes))
+}
+
+/// A GIF with a small block of zeros behind the pixel data of its first frame.
+///
+/// The decoder takes data whose end falls on the end of a byte for truncated, as long runs of one colour have them (`gif` 0.14.2).
+/// What follows the end is skipped; data that have no end gain at most three codes, which do not fill a picture.
+fn with_padding(bytes: &[u8], data_end: usize) -> Vec<u8> {
+    const PADDING: [u8; 5] = [4, 0, 0, 0, 0];
+    [&bytes[..data_end], &PADDING, &bytes[data_end..]].concat()
 }
 
 fn open<D>(header: &Header<'_>, opened: Result<D, ::image::ImageError>) -> Result<D, ImageError> {

@@ -16,6 +16,8 @@ pub(super) struct Header<'a> {
     pub(super) is_lossless: bool,
     /// Whether the file ends early in a way that its decoder forgives.
     pub(super) is_incomplete: bool,
+    /// Where the pixel data of a GIF's first frame end: the place of the empty block behind them.
+    pub(super) gif_data_end: Option<usize>,
     /// The EXIF block, from its TIFF header on.
     pub(super) exif: Option<&'a [u8]>,
     /// The ICC profile, where the container holds it in one plain piece.
@@ -39,6 +41,7 @@ impl Header<'_> {
             is_animated: false,
             is_lossless: false,
             is_incomplete: false,
+            gif_data_end: None,
             exif: None,
             icc: None,
             cicp: None,
@@ -228,6 +231,7 @@ fn scan_gif<'a>(
     let mut at = 13 + colour_table_bytes(flags);
     let mut n_frames = 0;
     loop {
+        let is_frame = bytes.get(at) == Some(&0x2c);
         match bytes.get(at) {
             Some(0x21) => at += 2,
             Some(0x2c) => {
@@ -252,6 +256,9 @@ fn scan_gif<'a>(
         }
         // Sub-blocks, each with its length in front, up to an empty one.
         while let Some(&length) = bytes.get(at) {
+            if length == 0 && is_frame {
+                header.gif_data_end = Some(at);
+            }
             at += 1 + usize::from(length);
             if length == 0 {
                 break;

@@ -1395,3 +1395,40 @@ fn the_shared_formats_are_read_as_expected() {
     assert_eq!(n_different, DIFFERENCES.len());
     assert!(n_accepted > 200, "{n_accepted}");
 }
+
+#[test]
+fn a_gif_whose_data_end_with_a_byte_is_no_broken_one() {
+    // One colour, 49 × 30 pixels: 54 codes of 9 bits and the end, 63 bytes to the bit, as Pillow writes it.
+    let mut bits = Vec::new();
+    let mut put = |code: u32| bits.extend((0..9).map(|bit| code >> bit & 1 == 1));
+    put(256);
+    put(0);
+    // Run lengths 1, 2, 3, … use up 1 + … + 53 = 1,431 pixels; the code for a run of 39 fills the rest.
+    (258..310).for_each(&mut put);
+    put(258 + 37);
+    put(257);
+    assert_eq!(bits.len() % 8, 0);
+    let data: Vec<u8> = bits
+        .chunks(8)
+        .map(|byte| {
+            byte.iter()
+                .rev()
+                .fold(0, |value, &bit| value << 1 | u8::from(bit))
+        })
+        .collect();
+    let mut gif = b"GIF89a\x31\0\x1e\0\x80\0\0".to_vec();
+    gif.extend([180, 10, 10, 0, 0, 0]);
+    gif.extend(b",\0\0\0\0\x31\0\x1e\0\0\x08");
+    gif.push(u8::try_from(data.len()).unwrap());
+    gif.extend(&data);
+    gif.extend(b"\0;");
+    let image = normalise(&gif, &ImageLimits::default()).unwrap();
+    assert_eq!((image.width_px, image.height_px), (49, 30));
+    // A row less of data is still a broken picture.
+    gif[6] = 0x31;
+    gif[8] = 0x1f;
+    let row_at = gif.iter().position(|&byte| byte == b',').unwrap();
+    gif[row_at + 7] = 0x1f;
+    let error = normalise(&gif, &ImageLimits::default()).unwrap_err();
+    assert_eq!(error.code(), "image_broken");
+}

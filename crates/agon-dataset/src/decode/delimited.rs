@@ -25,6 +25,8 @@ struct Fields {
     ends: Vec<usize>,
     /// Whether something stands between a closing quote and the next separator.
     has_stray_text: bool,
+    /// Whether a quote is open at the end of the file.
+    is_unclosed: bool,
 }
 
 impl Fields {
@@ -88,15 +90,35 @@ pub(crate) fn read(
             Record::Unquoted { with_break } => (fields.unquoted.as_slice(), with_break),
         };
         row += 1;
+        let n_lines = match record {
+            Record::Unquoted { with_break } => {
+                let record = &window.bytes()[..with_break];
+                let n_breaks = memchr::memchr_iter(b'\n', record).count();
+                n_breaks as u64 + u64::from(!record.ends_with(b"\n"))
+            }
+            _ => 1,
+        };
+        if n_lines > 1 && fields.is_unclosed {
+            // How many rows are in there cannot be told, so they cannot be counted as rejected either.
+            return Err(Error::Malformed {
+                path: path.to_owned(),
+                format: "CSV",
+                detail: format!(
+                    "the record that begins on line {line} opens a quote that is never closed"
+                ),
+            });
+        }
         let place = || RowPlace {
             row,
             line: Some(line),
         };
         if fields.ends.len() != header.len() {
-            let detail = format!("{} fields: expected {}", fields.ends.len(), header.len());
+            let mut detail = format!("{} fields: expected {}", fields.ends.len(), header.len());
+            detail.push_str(&spanned(n_lines));
             counter.reject_unreadable(place(), &detail);
         } else if fields.has_stray_text {
-            counter.reject_unreadable(place(), "text behind a closing quote");
+            let detail = format!("text behind a closing quote{}", spanned(n_lines));
+            counter.reject_unreadable(place(), &detail);
         } else {
             let a = counter.model(fields.get(bytes, columns.model_a));
             let b = counter.model(fields.get(bytes, columns.model_b));
@@ -116,12 +138,7 @@ pub(crate) fn read(
                 }
             }
         }
-        line += match record {
-            Record::Unquoted { with_break } => {
-                memchr::memchr_iter(b'\n', &window.bytes()[..with_break]).count() as u64
-            }
-            _ => 1,
-        };
+        line += n_lines;
         window.consume(with_break);
         if options.strict && counter.n_rejected() > 0 {
             break;
@@ -139,6 +156,15 @@ pub(crate) fn read(
         rejections: counter.take_rejections(),
         counters: vec![counter],
     })
+}
+
+/// What to add to a fault of a record that goes over several lines: it may have swallowed other rows.
+fn spanned(n_lines: u64) -> String {
+    if n_lines > 1 {
+        format!(" (over {n_lines} lines: is a quote not closed?)")
+    } else {
+        String::new()
+    }
 }
 
 /// Finds the separator with which the first record that is not blank names the needed columns.
@@ -168,6 +194,14 @@ fn read_header(
         }
     };
     let record = &window.bytes()[..with_break];
+    let has_bare_return = memchr::memchr_iter(b'\r', record)
+        .any(|idx| record.get(idx + 1).is_some_and(|&byte| byte != b'\n'));
+    if has_bare_return {
+        return Err(Error::UnknownFormat {
+            path: path.to_owned(),
+            found: "text with a carriage return inside its first line, as old line ends are",
+        });
+    }
     let mut best: Option<(usize, Error)> = None;
     for separator in SEPARATORS {
         split(record, |byte| byte == separator, true, fields);
@@ -264,6 +298,7 @@ fn split(
     fields.unquoted.clear();
     fields.ends.clear();
     fields.has_stray_text = false;
+    fields.is_unclosed = false;
     let mut idx = 0;
     loop {
         let mut is_quoted = false;
@@ -277,6 +312,7 @@ fn split(
                     }
                     // A quote that is never closed: the rest of the file is one broken record.
                     fields.has_stray_text = true;
+                    fields.is_unclosed = true;
                     fields.ends.push(fields.unquoted.len());
                     return Some(bytes.len());
                 };

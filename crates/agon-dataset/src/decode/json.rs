@@ -31,6 +31,8 @@ struct Rows<'a> {
     /// The keys of the first record.
     keys: Vec<String>,
     has_keys: bool,
+    /// Whether a record that cannot be read mentions a winner.
+    has_broken_vote: bool,
 }
 
 impl Rows<'_> {
@@ -50,6 +52,10 @@ impl Rows<'_> {
             .deserialize(&mut deserializer)
             .and_then(|()| deserializer.end());
         if let Err(error) = parsed {
+            self.has_broken_vote |= !self.has_keys
+                && memchr::memmem::find_iter(bytes, b"\"winner\"")
+                    .next()
+                    .is_some();
             self.counter.reject_unreadable(place, &describe(&error));
             return !self.options.strict;
         }
@@ -113,13 +119,20 @@ impl Rows<'_> {
     fn finish(mut self, format: Format) -> Result<Decoded, Error> {
         if self.rows > 0 && !(self.has_models && self.has_winner) {
             if !self.has_keys {
-                return Err(Error::Malformed {
-                    path: self.path.to_owned(),
-                    format: "JSON",
-                    detail: self
-                        .counter
-                        .first_rejection()
-                        .map_or_else(String::new, |error| error.to_string()),
+                let detail = self
+                    .counter
+                    .first_rejection()
+                    .map_or_else(String::new, |error| error.to_string());
+                let path = self.path.to_owned();
+                // A broken table of votes must not be taken for a file that merely lies beside one.
+                return Err(if self.has_broken_vote {
+                    Error::Malformed {
+                        path,
+                        format: "JSON",
+                        detail,
+                    }
+                } else {
+                    Error::NoJsonObject { path, detail }
                 });
             }
             return Err(missing(
@@ -166,6 +179,7 @@ fn begin<'a>(
         has_winner: false,
         keys: Vec::new(),
         has_keys: false,
+        has_broken_vote: false,
     })
 }
 

@@ -18,7 +18,7 @@ use std::{
 
 use bytes::{Buf as _, Bytes};
 use parquet::{
-    basic::{Encoding, Type},
+    basic::{ConvertedType, Encoding, LogicalType, Type},
     column::{
         page::{Page, PageReader as _},
         reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader},
@@ -228,14 +228,20 @@ impl Table {
             if !types.contains(&physical) {
                 return Err(wrong(format!("{physical} values")));
             }
+            if types == TEXT && !is_text_or_whole_number(&column.description) {
+                return Err(wrong("dates, times or decimal fractions".to_owned()));
+            }
             Ok(column)
         };
         const TEXT: &[Type] = &[Type::BYTE_ARRAY, Type::INT32, Type::INT64];
-        const TRUTH: &[Type] = &[Type::BOOLEAN, Type::BYTE_ARRAY];
+        const TRUTH: &[Type] = &[Type::BOOLEAN, Type::BYTE_ARRAY, Type::INT32, Type::INT64];
+        // Data frames make fractions of whole numbers as soon as one is missing.
         const ID: &[Type] = &[
             Type::BYTE_ARRAY,
             Type::INT32,
             Type::INT64,
+            Type::FLOAT,
+            Type::DOUBLE,
             Type::FIXED_LEN_BYTE_ARRAY,
         ];
         let mut n_rows = 0_u64;
@@ -345,6 +351,7 @@ impl Table {
                 pages,
                 physical,
                 width,
+                is_unsigned: is_unsigned(&column.description),
                 is_nullable: column.description.max_def_level() > 0,
                 table: Vec::new(),
                 page: None,
@@ -520,6 +527,7 @@ struct Pages<T> {
     physical: Type,
     /// Bytes of a value of fixed length.
     width: usize,
+    is_unsigned: bool,
     is_nullable: bool,
     /// The meaning of each dictionary entry.
     table: Vec<T>,
@@ -575,7 +583,13 @@ impl<T: Copy> Pages<T> {
                 }
                 Values::Plain(bytes) => {
                     for value in part {
-                        *value = next_plain(bytes, self.physical, self.width, meaning)?;
+                        *value = next_plain(
+                            bytes,
+                            self.physical,
+                            self.width,
+                            self.is_unsigned,
+                            meaning,
+                        )?;
                     }
                 }
             }
@@ -597,8 +611,13 @@ impl<T: Copy> Pages<T> {
             } => {
                 self.table.clear();
                 for _ in 0..num_values {
-                    self.table
-                        .push(next_plain(&mut buf, self.physical, self.width, meaning)?);
+                    self.table.push(next_plain(
+                        &mut buf,
+                        self.physical,
+                        self.width,
+                        self.is_unsigned,
+                        meaning,
+                    )?);
                 }
             }
             Page::DataPage {
@@ -681,25 +700,77 @@ fn take(bytes: &mut Bytes, length: usize) -> Result<Bytes, Damage> {
     Ok(bytes.split_to(length))
 }
 
+/// Whether the column holds text or whole numbers by its annotations, which physical types leave open.
+fn is_text_or_whole_number(description: &ColumnDescPtr) -> bool {
+    let is_logical = !matches!(
+        description.logical_type_ref(),
+        Some(
+            LogicalType::Date
+                | LogicalType::Time(_)
+                | LogicalType::Timestamp(_)
+                | LogicalType::Decimal(_)
+        )
+    );
+    let is_converted = !matches!(
+        description.converted_type(),
+        ConvertedType::DATE
+            | ConvertedType::TIME_MILLIS
+            | ConvertedType::TIME_MICROS
+            | ConvertedType::TIMESTAMP_MILLIS
+            | ConvertedType::TIMESTAMP_MICROS
+            | ConvertedType::DECIMAL
+    );
+    is_logical && is_converted
+}
+
+/// Whether the column holds whole numbers without a sign.
+fn is_unsigned(description: &ColumnDescPtr) -> bool {
+    let is_logical = matches!(
+        description.logical_type_ref(),
+        Some(LogicalType::Integer(number)) if !number.is_signed
+    );
+    let is_converted = matches!(
+        description.converted_type(),
+        ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64
+    );
+    is_logical || is_converted
+}
+
+/// A whole number of `n_bits` in decimal digits; without a sign, its bits are read anew.
+fn digits(value: i64, n_bits: u32, is_unsigned: bool) -> String {
+    if is_unsigned {
+        let bits = value.cast_unsigned();
+        (bits << (64 - n_bits) >> (64 - n_bits)).to_string()
+    } else {
+        value.to_string()
+    }
+}
+
 /// The meaning of the next value in plain encoding.
 #[inline]
 fn next_plain<T>(
     bytes: &mut Bytes,
     physical: Type,
     width: usize,
+    is_unsigned: bool,
     meaning: &mut dyn FnMut(&[u8]) -> T,
 ) -> Result<T, Damage> {
     let length = match physical {
         Type::BYTE_ARRAY => bytes.try_get_u32_le().map_err(|_| CUT)? as usize,
+        Type::FLOAT => 4,
+        Type::DOUBLE => 8,
         // Values of no length would make a page of any number of them.
         Type::FIXED_LEN_BYTE_ARRAY if width > 0 => width,
         Type::INT32 => {
             let value = bytes.try_get_i32_le().map_err(|_| CUT)?;
-            return Ok(meaning(value.to_string().as_bytes()));
+            return Ok(meaning(digits(value.into(), 32, is_unsigned).as_bytes()));
         }
         Type::INT64 => {
             let value = bytes.try_get_i64_le().map_err(|_| CUT)?;
-            return Ok(meaning(value.to_string().as_bytes()));
+            return Ok(meaning(digits(value, 64, is_unsigned).as_bytes()));
         }
         other => return Err(format!("{other} values in plain encoding").into()),
     };
@@ -882,22 +953,23 @@ fn unpack(bytes: &[u8], bit: usize, width: usize) -> u32 {
     u32::try_from((word >> (bit % 8)) & mask).unwrap_or(0)
 }
 
-/// Parquet's own column reader, for encodings that are seldom seen.
+/// Parquet's own column reader, for encodings that are seldom seen; with whole numbers, whether they have no sign.
 enum Typed {
     Text(ColumnReaderImpl<ByteArrayType>),
-    Int32(ColumnReaderImpl<Int32Type>),
-    Int64(ColumnReaderImpl<Int64Type>),
+    Int32(ColumnReaderImpl<Int32Type>, bool),
+    Int64(ColumnReaderImpl<Int64Type>, bool),
 }
 
 impl Typed {
     fn new(column: &Column, pages: SerializedPageReader<ColumnBytes>) -> Result<Self, Damage> {
         let description = Arc::clone(&column.description);
         let physical = description.physical_type();
+        let is_unsigned = is_unsigned(&description);
         let reader = get_column_reader(description, Box::new(pages));
         match physical {
             Type::BYTE_ARRAY => Ok(Self::Text(get_typed_column_reader(reader))),
-            Type::INT32 => Ok(Self::Int32(get_typed_column_reader(reader))),
-            Type::INT64 => Ok(Self::Int64(get_typed_column_reader(reader))),
+            Type::INT32 => Ok(Self::Int32(get_typed_column_reader(reader), is_unsigned)),
+            Type::INT64 => Ok(Self::Int64(get_typed_column_reader(reader), is_unsigned)),
             other => Err(format!("{other} values in a rare encoding").into()),
         }
     }
@@ -912,11 +984,11 @@ impl Typed {
             Self::Text(reader) => {
                 fill_typed(reader, out, missing, |value| meaning(value.as_bytes()))
             }
-            Self::Int32(reader) => fill_typed(reader, out, missing, |value| {
-                meaning(value.to_string().as_bytes())
+            Self::Int32(reader, is_unsigned) => fill_typed(reader, out, missing, |&value| {
+                meaning(digits(value.into(), 32, *is_unsigned).as_bytes())
             }),
-            Self::Int64(reader) => fill_typed(reader, out, missing, |value| {
-                meaning(value.to_string().as_bytes())
+            Self::Int64(reader, is_unsigned) => fill_typed(reader, out, missing, |&value| {
+                meaning(digits(value, 64, *is_unsigned).as_bytes())
             }),
         }
     }

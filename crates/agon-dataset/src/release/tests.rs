@@ -560,6 +560,31 @@ fn the_target_is_only_touched_at_the_end_and_only_when_it_may_be() {
     assert_ne!(contents(&target), before);
     assert_eq!(fs::read_dir(folder.path().join("deep")).unwrap().count(), 1);
 
+    // What a release did not write is not deleted with it.
+    for name in [".git", "data/more.parquet"] {
+        let foreign = target.join(name);
+        fs::write(&foreign, "mine").unwrap();
+        let error = ReleaseWriter::create(&target, replacing()).unwrap_err();
+        assert!(matches!(error, Error::TargetNotARelease { .. }), "{error}");
+        assert!(error.to_string().contains(name), "{error}");
+        fs::remove_file(foreign).unwrap();
+    }
+    let extension = folder.path().join("extension");
+    fs::create_dir_all(extension.join("data")).unwrap();
+    fs::write(extension.join("manifest.json"), "{\"name\": \"mine\"}").unwrap();
+    let error = ReleaseWriter::create(&extension, replacing()).unwrap_err();
+    assert!(matches!(error, Error::TargetNotARelease { .. }), "{error}");
+
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let before = contents(&target);
+        write(&link, 5, replacing());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_ne!(contents(&target), before);
+    }
+
     let other = folder.path().join("photos");
     fs::create_dir_all(&other).unwrap();
     fs::write(other.join("cat.jpg"), "cat").unwrap();

@@ -9,8 +9,8 @@ use ::parquet::{
 };
 use agon_domain::{Tally, Winner};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, ListArray, RecordBatch, StringArray,
-    StructArray,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Float64Array, Int64Array, ListArray,
+    RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields};
@@ -139,6 +139,41 @@ fn rows_that_do_not_fit_the_header_are_rejected() {
         &["x y [0, 0, 1, 0]"],
         &["row_malformed 4: `votes`, row 1 (line 2), `2 fields: expected 3`"],
     );
+}
+
+#[test]
+fn a_quote_that_swallows_rows_is_told() {
+    let swallowed = "model_a,model_b,winner\nx,y,tie\n\"x,y,tie\nx,y,tie\nx,y,tie\n";
+    assert_eq!(
+        refuse(swallowed),
+        "`votes` is not valid CSV: the record that begins on line 3 opens a quote that is never closed"
+    );
+    check(
+        format!("{swallowed}x,\"y\" z,tie\ny,x,tie\n"),
+        Format::BattlesCsv,
+        &["x y [0, 0, 1, 0]", "y x [0, 0, 1, 0]"],
+        &[
+            "row_malformed 1: `votes`, row 2 (line 3), `2 fields: expected 3 (over 4 lines: is a quote not closed?)`",
+        ],
+    );
+}
+
+#[test]
+fn old_line_ends_are_refused_by_name() {
+    for header in ["model_a,model_b,winner", "model_a,model_b,winner,note"] {
+        let error = refuse(format!("{header}\rx,y,tie,\rx,y,tie,\r"));
+        assert!(error.contains("a carriage return inside"), "{error}");
+    }
+}
+
+#[test]
+fn without_ids_no_number_of_repeated_ones_is_given() {
+    let options = ReadOptions {
+        repeated_ids: true,
+        ..ReadOptions::default()
+    };
+    let votes = read_bytes("model_a,model_b,winner\nx,y,tie\nx,y,tie\n", &options).unwrap();
+    assert_eq!(votes.report.n_repeated_ids, None);
 }
 
 #[test]
@@ -704,6 +739,68 @@ fn parquet_columns_of_whole_numbers_are_names() {
 }
 
 #[test]
+fn parquet_numbers_are_read_by_their_annotation() {
+    let winner = || text_column([Some("tie"), Some("tie")]);
+    let large = Arc::new(UInt64Array::from(vec![u64::MAX, u64::MAX])) as ArrayRef;
+    let medium = Arc::new(UInt32Array::from(vec![u32::MAX, 7])) as ArrayRef;
+    for properties in [
+        WriterProperties::builder(),
+        WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_2_0)
+            .set_dictionary_enabled(false)
+            .set_encoding(Encoding::DELTA_BINARY_PACKED),
+    ] {
+        let text = properties
+            .clone()
+            .set_column_encoding("winner".into(), Encoding::PLAIN);
+        let columns = vec![
+            ("model_a", Arc::clone(&large)),
+            ("model_b", Arc::clone(&medium)),
+            ("winner", winner()),
+        ];
+        check(
+            write(columns, text),
+            Format::BattlesParquet,
+            &[
+                "18446744073709551615 4294967295 [0, 0, 1, 0]",
+                "18446744073709551615 7 [0, 0, 1, 0]",
+            ],
+            &[],
+        );
+    }
+    let days = Arc::new(Date32Array::from(vec![1, 2])) as ArrayRef;
+    let columns = vec![
+        ("model_a", days),
+        ("model_b", Arc::clone(&medium)),
+        ("winner", winner()),
+    ];
+    assert_eq!(
+        refuse(write(columns, WriterProperties::builder())),
+        "column `model_a` of `votes` holds dates, times or decimal fractions: expected text"
+    );
+    // Data frames turn ids and truth values into such columns.
+    let columns = vec![
+        ("model_a", large),
+        ("model_b", medium),
+        ("winner", winner()),
+        (
+            "id",
+            Arc::new(Float64Array::from(vec![1.0, 1.0])) as ArrayRef,
+        ),
+        ("anony", Arc::new(Int64Array::from(vec![0, 1])) as ArrayRef),
+    ];
+    let options = ReadOptions {
+        repeated_ids: true,
+        ..ReadOptions::default()
+    };
+    let votes = read_bytes(write(columns, WriterProperties::builder()), &options).unwrap();
+    assert_eq!(
+        (votes.report.n_named, votes.report.n_repeated_ids),
+        (1, Some(1))
+    );
+}
+
+#[test]
 fn parquet_tells_named_battles_and_repeated_ids() {
     let options = ReadOptions {
         repeated_ids: true,
@@ -1032,6 +1129,53 @@ fn files_folders_and_patterns_are_read_in_order() {
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
     let error = read_paths(&[at("votes/README.md")]).unwrap_err();
     assert!(matches!(error, Error::MissingColumns { .. }), "{error}");
+}
+
+#[test]
+fn a_folder_may_hold_json_that_is_no_votes_but_no_broken_votes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    write_file(folder.path(), "a.csv", "model_a,model_b,winner\nx,y,tie\n");
+    write_file(
+        folder.path(),
+        "package.json",
+        "{\n \"name\": \"votes\"\n}\n",
+    );
+    write_file(folder.path(), "sizes.json", "[1, 2]");
+    let votes = read_paths(std::slice::from_ref(&path)).unwrap();
+    assert_eq!((votes.report.kept, votes.report.skipped.len()), (1, 2));
+    write_file(
+        folder.path(),
+        "votes.json",
+        "[{\"model_a\": \"x\", \"model_b\": \"y\", \"winner\": \"tie\", \"score\": NaN}]",
+    );
+    let error = read_paths(&[path]).unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pattern_passes_names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let table = "model_a,model_b,winner\nx,y,tie\n";
+    let odd = folder
+        .path()
+        .join(std::ffi::OsStr::from_bytes(b"caf\xe9.csv"));
+    fs::write(odd, table).unwrap();
+    write_file(folder.path(), "deep/er/b.csv", table);
+    write_file(folder.path(), "deep/a.csv", table);
+    write_file(folder.path(), "deep/.c.csv", table);
+    let check = |pattern: &str, n: usize| {
+        let pattern = folder.path().join(pattern).display().to_string();
+        let votes = read_paths(&[pattern]).unwrap();
+        assert_eq!(votes.report.sources.len(), n);
+    };
+    check("*.csv", 1);
+    check("d*/*.csv", 1);
+    check("**/*.csv", 3);
+    check("deep/.*.csv", 1);
+    check("d[e]ep/../deep/?.csv", 1);
 }
 
 #[test]

@@ -157,6 +157,8 @@ impl App {
         }
         self.check_prompt(&prompt)?;
         self.check_not_stopping()?;
+        // Made-up visits and battles take no token: each would keep a bucket, and empty the address's for its neighbours.
+        self.own_battle(visit, id).await?;
         self.inner.limits.take(Some(visit), visitor.address)?;
         let permits = self.reserve_generations(2)?;
         let n_turns_max = self.config().raw.limits.turns_max;
@@ -289,7 +291,10 @@ impl App {
                 Err(AppError::IdempotencyKeyReused)
             };
         }
-        if self.own_battle(visit, id).await?.vote.is_none() {
+        let battle = self.own_battle(visit, id).await?;
+        // A vote that cannot be cast yet leaves no note: each would stay in the store for good.
+        battle.check_ratable().map_err(AppError::from)?;
+        if battle.vote.is_none() {
             let note = agon_store::RememberedResponse {
                 request_sha256,
                 response: winner.as_str().to_owned(),
@@ -485,7 +490,11 @@ impl App {
                         side,
                         attempt,
                     };
-                    self.fail_generation(key).await;
+                    // Not waited for: a store that fails may go on failing for long.
+                    let app = self.clone();
+                    self.inner
+                        .tasks
+                        .spawn(async move { app.fail_generation(key).await });
                 }
                 Err(error)
             }

@@ -15,10 +15,10 @@ use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 use crate::app::{App, AppError, live::Phase};
 
-/// How often an answer's end is written again when the store fails, with doubling pauses from [`STORE_PAUSE_MS`].
-const STORE_TRIES_MAX: u32 = 6;
-/// The first pause, in milliseconds.
+/// The first pause before an answer's end is written again when the store fails, in milliseconds; it doubles.
 const STORE_PAUSE_MS: u64 = 100;
+/// The longest pause, in milliseconds: how soon after a full disk has room again answers are kept.
+const STORE_PAUSE_MS_MAX: u64 = 3_000;
 
 /// Room for answers, taken before a battle is stored, so that no battle starts that cannot be answered.
 #[derive(Debug)]
@@ -235,17 +235,20 @@ impl App {
             failure_kind: outcome.failure.map(|error| error.kind.as_str().to_owned()),
         };
         let mut pause = Duration::from_millis(STORE_PAUSE_MS);
-        for attempt in 1..=STORE_TRIES_MAX {
+        // Given up only at the stop, after which the next start marks it as interrupted: a battle whose answer never ends could neither be voted on nor be asked again.
+        // How many wait is bounded by their places among the running answers.
+        loop {
             match self.store().finish_generation(key, &finished).await {
                 Ok(()) => break,
-                Err(error) if error.is_refusal() || attempt == STORE_TRIES_MAX => {
+                Err(error) if error.is_refusal() || self.inner.stopping.is_cancelled() => {
                     tracing::error!(battle.id = %key.battle, error = %error, "an answer could not be kept");
                     break;
                 }
                 Err(error) => {
-                    tracing::warn!(battle.id = %key.battle, error = %error, attempt, "an answer could not be kept yet");
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
+                    tracing::warn!(battle.id = %key.battle, error = %error, "an answer could not be kept yet");
+                    let _is_stopping =
+                        tokio::time::timeout(pause, self.inner.stopping.cancelled()).await;
+                    pause = (pause * 2).min(Duration::from_millis(STORE_PAUSE_MS_MAX));
                 }
             }
         }

@@ -20,6 +20,9 @@ const THIN_PAIR_BATTLES: u64 = 100;
 /// A model with fewer battles than this is reported by the check `enough_battles`.
 const FEW_BATTLES: u64 = 30;
 
+/// Models that are ranked at most: the fit needs memory by their square and time by their cube.
+const MODELS_MAX: usize = 5_000;
+
 /// What a tie, or both bad, counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -306,6 +309,18 @@ pub enum RankError {
         /// Its name.
         model: String,
     },
+    /// Nobody has so many models; the columns are probably mixed up.
+    #[error("{n_models} models are too many to be ranked: at most {MODELS_MAX} are")]
+    TooManyModels {
+        /// How many there are.
+        n_models: usize,
+    },
+    /// A rating or an end of its interval is beyond what a number can hold, by the scale that was asked for.
+    #[error("the rating of `{model}` is too large to be written")]
+    TooLarge {
+        /// Whose.
+        model: String,
+    },
     /// The numbers refuse.
     #[error("no leaderboard can be computed")]
     Ranking(#[source] agon_ranking::Error),
@@ -320,6 +335,11 @@ pub enum RankError {
 /// [`RankError`].
 pub fn rank(tally: Tally, settings: &Settings, input: InputBody) -> Result<Board, RankError> {
     let (names, pairs) = tally.into_sorted();
+    if names.len() > MODELS_MAX {
+        return Err(RankError::TooManyModels {
+            n_models: names.len(),
+        });
+    }
     let comparisons = comparisons(names.len(), &pairs, settings).map_err(RankError::Ranking)?;
     let anchor = match &settings.location {
         LocationSetting::Mean => Anchor::Mean,
@@ -351,6 +371,19 @@ pub fn rank(tally: Tally, settings: &Settings, input: InputBody) -> Result<Board
             },
             other => RankError::Ranking(other),
         })?;
+    let entries = leaderboard.boards.iter().flat_map(|board| &board.entries);
+    let mut entries = entries.filter(|entry| {
+        let interval = entry
+            .interval
+            .map(|interval| (interval.lower, interval.upper));
+        let (lower, upper) = interval.unwrap_or_default();
+        !(entry.rating.is_finite() && lower.is_finite() && upper.is_finite())
+    });
+    if let Some(entry) = entries.next() {
+        return Err(RankError::TooLarge {
+            model: names[entry.model].clone(),
+        });
+    }
     let counts = counts_by_model(names.len(), &pairs);
     let n_groups = leaderboard.boards.len();
     let leaderboards = leaderboard

@@ -123,12 +123,18 @@ fn rank_error(error: RankError, report: &agon_dataset::InputReport) -> CommandEr
             let nearest = nearest.clone();
             let error = CommandError::usage(error);
             match nearest {
-                Some(name) => error.with_hint(format!("did you mean `{name}`?")),
+                Some(name) => error.with_hint(format!("did you mean `{}`?", print::visible(&name))),
                 None => error,
             }
         }
         RankError::AnchorNotRated { .. } => CommandError::usage(error)
             .with_hint("choose a model that has both won and lost against the others"),
+        RankError::TooManyModels { .. } => {
+            CommandError::input_refused(error).with_hint("is the right column called `model_a`?")
+        }
+        RankError::TooLarge { .. } => {
+            CommandError::usage(error).with_hint("choose a smaller --scale, --init or --anchor")
+        }
         RankError::Ranking(_) => CommandError::from(error),
     }
 }

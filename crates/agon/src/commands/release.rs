@@ -95,10 +95,14 @@ async fn record(
     release_key: &[u8; 32],
 ) -> Result<Result<Record, Unpublishable>, CommandError> {
     let image = match battle.turns.iter().find_map(|turn| turn.image) {
-        Some(id) => store
-            .image(id)
-            .await?
-            .map(|image| ReleaseImage::new(image.bytes, image.meta.format.as_str())),
+        Some(id) => match store.image(id).await {
+            Ok(image) => {
+                image.map(|image| ReleaseImage::new(image.bytes, image.meta.format.as_str()))
+            }
+            // The battle is then left out as one whose image is missing, and counted.
+            Err(agon_store::Error::DamagedImage(_)) => None,
+            Err(error) => return Err(error.into()),
+        },
         None => None,
     };
     let n_turns = battle.vote.map_or(0, |vote| vote.n_turns);

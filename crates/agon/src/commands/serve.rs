@@ -151,17 +151,15 @@ async fn serve(config: Config, global: &GlobalArgs) -> Result<(), CommandError> 
             }
         })
     };
-    let service = http::router(app.clone()).into_make_service_with_connect_info::<SocketAddr>();
     let stopping = app.stopping();
-    let signal_app = app.clone();
-    axum::serve(listener, service)
-        .with_graceful_shutdown(async move {
-            wait_for_signal().await;
-            tracing::info!("stopping");
-            signal_app.stopping().cancel();
-        })
-        .await?;
-    debug_assert!(stopping.is_cancelled());
+    let signalled = stopping.clone();
+    tokio::spawn(async move {
+        wait_for_signal().await;
+        tracing::info!("stopping");
+        signalled.cancel();
+    });
+    let limits = http::connections::ConnectionLimits::default();
+    http::connections::serve(listener, http::router(app.clone()), limits, stopping).await;
     sweeper.abort();
     app.stop(Duration::from_secs(STOP_GRACE_S)).await;
     store.close().await;

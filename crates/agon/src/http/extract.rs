@@ -1,18 +1,38 @@
 //! Reading requests, with errors in the API's shape.
 
 use agon_domain::BattleId;
+use std::{sync::LazyLock, time::Duration};
+
 use axum::{
-    Json,
+    Json, RequestExt as _,
     body::Bytes,
     extract::{
-        FromRequest, FromRequestParts, Multipart, Path, Query, Request, multipart::MultipartError,
+        DefaultBodyLimit, FromRequest, FromRequestParts, Multipart, Path, Query, Request,
+        multipart::{Field, MultipartError},
         rejection::JsonRejection,
     },
-    http::{StatusCode, request::Parts},
+    http::{StatusCode, header, request::Parts},
 };
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
-use crate::{app::App, http::error::ApiError};
+use crate::{
+    app::{App, AppError},
+    http::{error::ApiError, visit::Visitor},
+};
+
+/// Room in a JSON body beside a prompt, in bytes.
+const JSON_OVERHEAD_BYTES: usize = 64 * 1024;
+/// How many bytes of JSON one character of a prompt takes at most: two escapes of six.
+const JSON_BYTES_PER_CHAR: usize = 12;
+/// How many forms above [`FORM_SMALL_BYTES`] are read at the same time; the others wait, unread. Each is held in memory, up to twice its size while it grows.
+const LARGE_FORMS_MAX: usize = 12;
+/// A form of at most so many bytes waits for no other.
+const FORM_SMALL_BYTES: u64 = 256 * 1024;
+/// How long a form may take to arrive, in seconds.
+const FORM_READ_S: u64 = 120;
+
+static LARGE_FORMS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(LARGE_FORMS_MAX));
 
 /// A JSON body.
 #[derive(Debug)]
@@ -21,7 +41,15 @@ pub struct ApiJson<T>(pub T);
 impl<T: DeserializeOwned> FromRequest<App> for ApiJson<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+    async fn from_request(mut request: Request, app: &App) -> Result<Self, ApiError> {
+        let prompt_bytes_max = app
+            .config()
+            .raw
+            .limits
+            .prompt_chars_max
+            .saturating_mul(JSON_BYTES_PER_CHAR);
+        DefaultBodyLimit::max(prompt_bytes_max.saturating_add(JSON_OVERHEAD_BYTES))
+            .apply(&mut request);
         match Json::<T>::from_request(request, app).await {
             Ok(Json(body)) => Ok(Self(body)),
             Err(rejection) => Err(json_error(&rejection)),
@@ -82,7 +110,36 @@ pub struct PromptForm {
 impl FromRequest<App> for PromptForm {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+    async fn from_request(mut request: Request, app: &App) -> Result<Self, ApiError> {
+        // A stranger's upload is not read at all.
+        let visitor: Visitor = match request.extract_parts_with_state(app).await {
+            Ok(visitor) => visitor,
+            Err(never) => match never {},
+        };
+        if !app.consent(visitor.visit()?).await? {
+            return Err(AppError::ConsentRequired.into());
+        }
+        let is_small = request
+            .headers()
+            .get(header::CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok()?.parse::<u64>().ok())
+            .is_some_and(|n_bytes| n_bytes <= FORM_SMALL_BYTES);
+        let read = async {
+            let _place = match is_small {
+                true => None,
+                // Never closed.
+                false => LARGE_FORMS.acquire().await.ok(),
+            };
+            Self::read(request, app).await
+        };
+        tokio::time::timeout(Duration::from_secs(FORM_READ_S), read)
+            .await
+            .map_err(|_| ApiError::new("bad_request", "The upload took too long to arrive"))?
+    }
+}
+
+impl PromptForm {
+    async fn read(request: Request, app: &App) -> Result<Self, ApiError> {
         let mut form = Multipart::from_request(request, app)
             .await
             .map_err(|rejection| {
@@ -98,14 +155,7 @@ impl FromRequest<App> for PromptForm {
         {
             let name = field.name().unwrap_or_default().to_owned();
             let seen_twice = match name.as_str() {
-                "prompt" => prompt
-                    .replace(
-                        field
-                            .text()
-                            .await
-                            .map_err(|error| multipart_error(&error))?,
-                    )
-                    .is_some(),
+                "prompt" => prompt.replace(read_text(field).await?).is_some(),
                 "image" => {
                     // A browser sends an empty file without a name when none was chosen.
                     let was_chosen = field
@@ -140,6 +190,16 @@ impl FromRequest<App> for PromptForm {
             image,
         })
     }
+}
+
+/// A field's text, which has to be UTF-8: another encoding or broken text is not guessed at.
+async fn read_text(field: Field<'_>) -> Result<String, ApiError> {
+    let bytes = field
+        .bytes()
+        .await
+        .map_err(|error| multipart_error(&error))?;
+    String::from_utf8(bytes.into())
+        .map_err(|_| ApiError::new("bad_request", "The field `prompt` is not UTF-8 text"))
 }
 
 fn multipart_error(error: &MultipartError) -> ApiError {

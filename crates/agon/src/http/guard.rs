@@ -12,13 +12,17 @@ use crate::http::error::ApiError;
 /// No script, style or picture but our own, and nothing inline.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-const HEADERS: [(HeaderName, &str); 6] = [
+const HEADERS: [(HeaderName, &str); 7] = [
     (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "same-origin"),
     (header::X_FRAME_OPTIONS, "DENY"),
     (
         HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
         "same-origin",
     ),
     (
@@ -66,9 +70,13 @@ fn is_same_site(headers: &HeaderMap) -> bool {
     }
     match (text(header::ORIGIN), text(header::HOST)) {
         (None, _) => true,
-        (Some(origin), Some(host)) => origin
-            .split_once("://")
-            .is_some_and(|(_, origin_host)| origin_host == host),
+        (Some(origin), Some(host)) => {
+            origin
+                .split_once("://")
+                .is_some_and(|(scheme, origin_host)| {
+                    matches!(scheme, "http" | "https") && origin_host == host
+                })
+        }
         (Some(_), None) => false,
     }
 }
@@ -106,6 +114,13 @@ mod tests {
         );
         check(
             &[("origin", "http://evil.example"), ("host", "arena.example")],
+            false,
+        );
+        check(
+            &[
+                ("origin", "evil://arena.example"),
+                ("host", "arena.example"),
+            ],
             false,
         );
         check(&[("origin", "null"), ("host", "arena.example")], false);

@@ -148,7 +148,7 @@ fn type_of(schema: &Value) -> String {
 }
 
 fn write_table(html: &mut String, head: [&str; 3], rows: impl Iterator<Item = [String; 3]>) {
-    html.push_str("<div class=\"table-scroll\"><table><thead><tr>");
+    html.push_str("<div class=\"scroll-x\"><table><thead><tr>");
     for cell in head {
         let _ = write!(html, "<th scope=\"col\">{cell}</th>");
     }

@@ -2,6 +2,13 @@
 //!
 //! One binary, because each links the whole application.
 
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on stops, and says when it did not run"
+)]
+
 mod api_surface;
 mod browser;
 mod cli;

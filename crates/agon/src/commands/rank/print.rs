@@ -5,7 +5,7 @@ use std::{
     io::{self, IsTerminal as _, Write as _},
 };
 
-use agon_dataset::InputReport;
+use agon_dataset::{InputReport, SourceReport};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use crate::{
@@ -68,11 +68,24 @@ pub(super) fn rejections(report: &InputReport) -> io::Result<()> {
         let _ = writeln!(
             text,
             "model names that differ only in case are kept apart: {}",
-            group.join(", ")
+            visible(&group.join(", "))
         );
     }
     for skipped in &report.skipped {
-        let _ = writeln!(text, "not read: {}", skipped.detail);
+        let _ = writeln!(text, "not read: {}", visible(&skipped.detail));
+    }
+    for (idx, source) in report.sources.iter().enumerate() {
+        let is_same = |earlier: &&SourceReport| {
+            source.rows > 0 && source.sha256.is_some() && earlier.sha256 == source.sha256
+        };
+        if let Some(earlier) = report.sources[..idx].iter().find(is_same) {
+            let _ = writeln!(
+                text,
+                "`{}` holds the same bytes as `{}`; its rows are counted again",
+                visible(&source.path),
+                visible(&earlier.path)
+            );
+        }
     }
     io::stderr().write_all(text.as_bytes())
 }
@@ -90,7 +103,7 @@ fn tables(board: &Board) -> String {
         }
         let _ = writeln!(text, "{}", table(leaderboard, board.settings.level));
         for check in leaderboard.checks.iter().filter(|check| !check.passed) {
-            let _ = writeln!(text, "! {}: {}", check.check, check.detail);
+            let _ = writeln!(text, "! {}: {}", check.check, visible(&check.detail));
         }
     }
     let _ = writeln!(text, "{}", summary(&board.input));
@@ -116,17 +129,14 @@ fn markdown(board: &Board) -> String {
         for row in &leaderboard.models {
             let cells: Vec<String> = cells(row)
                 .into_iter()
-                .map(|cell| {
-                    cell.replace('\\', "\\\\")
-                        .replace('|', "\\|")
-                        .replace(['\n', '\r'], " ")
-                })
+                .map(|cell| markdown_text(&cell))
                 .collect();
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
         text.push('\n');
         for check in leaderboard.checks.iter().filter(|check| !check.passed) {
-            let _ = writeln!(text, "- {}: {}", check.check, check.detail);
+            let detail = markdown_text(&visible(&check.detail));
+            let _ = writeln!(text, "- {}: {detail}", check.check);
         }
     }
     let _ = writeln!(text, "\n{}", summary(&board.input));
@@ -172,11 +182,33 @@ fn cells(row: &ModelRow) -> [String; 10] {
     ]
 }
 
-/// A name from a file, without the characters that steer a terminal.
-fn visible(name: &str) -> String {
-    name.chars()
+/// Text that stands for itself in Markdown, inside a table too. An underscore inside a word does.
+fn markdown_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut is_in_word = false;
+    for character in text.chars() {
+        let steers = matches!(
+            character,
+            '\\' | '|' | '`' | '*' | '~' | '<' | '[' | ']' | '&'
+        );
+        if steers || (character == '_' && !is_in_word) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+        is_in_word = character.is_alphanumeric();
+    }
+    escaped
+}
+
+/// Text from a file, without the characters that steer a terminal or turn the text around them.
+pub(super) fn visible(text: &str) -> String {
+    text.chars()
         .map(|character| {
-            if character.is_control() {
+            let turns = matches!(
+                character,
+                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}'
+            );
+            if character.is_control() || turns {
                 '\u{fffd}'
             } else {
                 character

@@ -11,7 +11,7 @@ use axum::{
 };
 use futures_util::{Stream, StreamExt as _};
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::ToSchema;
 
@@ -28,8 +28,13 @@ use crate::{
 
 /// The shortest time between two events of one stream, in milliseconds: at most ten a second.
 const TICK_MS: u64 = 100;
-/// How many events wait for a slow reader before the stream stops producing more.
-const QUEUE_EVENTS_MAX: usize = 8;
+/// How many bytes of an answer make the time between two events a millisecond longer: long answers are sent whole too, but less often.
+const BYTES_PER_MS: usize = 1024;
+/// How many events wait for a slow reader. Each holds a whole answer, and the next one is made only when there is room for it.
+const QUEUE_EVENTS_MAX: usize = 1;
+
+/// How many answers are copied and rendered for streams at the same time. Each copy may have the longest answer's size.
+static SNAPSHOTS: Semaphore = Semaphore::const_new(8);
 
 /// How answers are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -128,7 +133,7 @@ async fn produce(
     mut view: BattleView,
     render: Render,
     sender: &mpsc::Sender<Event>,
-) -> Result<(), mpsc::error::SendError<Event>> {
+) -> Result<(), mpsc::error::SendError<()>> {
     let mut sent = Sent::default();
     let stopping = app.stopping();
     loop {
@@ -138,6 +143,8 @@ async fn produce(
             view = newer;
         }
         send_answers(&view, render, &mut sent, sender).await?;
+        // The stream may be open for long, and needs no more than how the battle stands.
+        view.turns.clear();
         let Some(mut watcher) = watcher else { break };
         loop {
             tokio::select! {
@@ -145,27 +152,29 @@ async fn produce(
                 () = sender.closed() => return Ok(()),
                 changed = watcher.changed() => if changed.is_err() { break },
             }
-            let live = watcher.borrow_and_update().clone();
-            for (side, answer) in live.iter() {
-                if let Some(answer) = answer {
-                    send_answer(
-                        answer.turn_idx,
-                        side,
-                        &AnswerView::live(answer),
-                        render,
-                        &mut sent,
-                        sender,
-                    )
-                    .await?;
+            watcher.mark_unchanged();
+            let mut is_over = true;
+            let mut n_bytes = 0;
+            for side in Side::BOTH {
+                // The answer is looked at when there is room to send it, so that a slow reader gets the newest state and holds one.
+                let room = sender.reserve().await?;
+                let _place = SNAPSHOTS.acquire().await;
+                let Some(answer) = watcher.borrow().get(side).clone() else {
+                    continue;
+                };
+                is_over &= answer.finish.is_some();
+                n_bytes += answer.text.len();
+                let turn_idx = answer.turn_idx;
+                let answer = AnswerView::live(&answer);
+                if let Some(event) = answer_event(turn_idx, side, answer, render, &mut sent).await {
+                    room.send(event);
                 }
             }
-            if live
-                .iter()
-                .all(|(_, answer)| answer.as_ref().is_none_or(|answer| answer.finish.is_some()))
-            {
+            if is_over {
                 break;
             }
-            tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
+            let longer_ms = u64::try_from(n_bytes / BYTES_PER_MS).unwrap_or(u64::MAX);
+            tokio::time::sleep(Duration::from_millis(TICK_MS.saturating_add(longer_ms))).await;
         }
     }
     let status = StatusEvent {
@@ -175,8 +184,12 @@ async fn produce(
         can_retry: view.can_retry,
         not_ratable: view.not_ratable,
     };
-    sender.send(event("status", &status)).await?;
-    sender.send(Event::default().event("end").data("{}")).await
+    sender.reserve().await?.send(event("status", &status));
+    sender
+        .reserve()
+        .await?
+        .send(Event::default().event("end").data("{}"));
+    Ok(())
 }
 
 /// Sends both answers of the last turn, as far as they changed.
@@ -185,32 +198,36 @@ async fn send_answers(
     render: Render,
     sent: &mut Sent,
     sender: &mpsc::Sender<Event>,
-) -> Result<(), mpsc::error::SendError<Event>> {
+) -> Result<(), mpsc::error::SendError<()>> {
     let Some((turn_idx, turn)) = view.turns.iter().enumerate().next_back() else {
         return Ok(());
     };
     for (side, answer) in turn.answers.iter() {
-        send_answer(turn_idx, side, answer, render, sent, sender).await?;
+        let room = sender.reserve().await?;
+        let _place = SNAPSHOTS.acquire().await;
+        if let Some(event) = answer_event(turn_idx, side, answer.clone(), render, sent).await {
+            room.send(event);
+        }
     }
     Ok(())
 }
 
-async fn send_answer(
+/// The event of an answer, unless the same was sent before.
+async fn answer_event(
     turn_idx: usize,
     side: Side,
-    answer: &AnswerView,
+    answer: AnswerView,
     render: Render,
     sent: &mut Sent,
-    sender: &mpsc::Sender<Event>,
-) -> Result<(), mpsc::error::SendError<Event>> {
+) -> Option<Event> {
     let state = Some((answer.attempt, answer.text.len(), answer.phase.as_str()));
     if *sent.get(side) == state {
-        return Ok(());
+        return None;
     }
     *sent.get_mut(side) = state;
     let (text, html) = match render {
-        Render::Text => (Some(answer.text.clone()), None),
-        Render::Html => (None, Some(markdown::render(&answer.text))),
+        Render::Text => (Some(answer.text), None),
+        Render::Html => (None, Some(markdown::render_shared(answer.text).await)),
     };
     let data = AnswerEvent {
         turn: turn_idx,
@@ -218,11 +235,11 @@ async fn send_answer(
         attempt: answer.attempt,
         phase: answer.phase.as_str(),
         finish: answer.finish.map(agon_domain::Finish::as_str),
-        problem: answer.problem.clone().map(ProblemBody::from),
+        problem: answer.problem.map(ProblemBody::from),
         text,
         html,
     };
-    sender.send(event("answer", &data)).await
+    Some(event("answer", &data))
 }
 
 fn event(name: &str, data: &impl Serialize) -> Event {

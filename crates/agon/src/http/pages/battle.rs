@@ -249,16 +249,20 @@ impl BattlePage {
     }
 }
 
-fn battle_page(
+async fn battle_page(
     app: &App,
     status: StatusCode,
     view: BattleView,
     notice: Option<String>,
     prompt: String,
 ) -> Response {
-    let page = Page::new(app, "battle");
-    let limits = &app.config().raw.limits;
-    html(status, &BattlePage::new(page, view, limits, notice, prompt))
+    let app = app.clone();
+    markdown::apart(move || {
+        let page = Page::new(&app, "battle");
+        let limits = &app.config().raw.limits;
+        html(status, &BattlePage::new(page, view, limits, notice, prompt))
+    })
+    .await
 }
 
 /// `GET /battle/{id}`.
@@ -268,7 +272,7 @@ pub(super) async fn show(
     path: Result<BattlePath, ApiError>,
 ) -> Response {
     match view(&app, &visitor, path).await {
-        Ok(view) => battle_page(&app, StatusCode::OK, view, None, String::new()),
+        Ok(view) => battle_page(&app, StatusCode::OK, view, None, String::new()).await,
         Err(Refusal(error)) => error_page(&app, *error, None),
     }
 }
@@ -393,7 +397,7 @@ async fn back(
             } else {
                 sentences(&error.message, error.hint.as_deref())
             };
-            battle_page(app, error.status, view, Some(notice), prompt)
+            battle_page(app, error.status, view, Some(notice), prompt).await
         }
         Err(_) => error_page(app, error, None),
     }

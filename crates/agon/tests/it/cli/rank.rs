@@ -396,3 +396,53 @@ fn the_published_boards_are_met() {
         assert_eq!(model["battles"], expected["battles"][idx]);
     }
 }
+
+#[test]
+fn names_from_a_file_steer_neither_the_terminal_nor_markdown() {
+    let (_folder, path) = file(
+        "votes.csv",
+        "model_a,model_b,winner\n\u{1b}[31mx,<b>*y*</b>,model_a\n<b>*y*</b>,\u{1b}[31mx,model_a\n\u{1b}[31mX,<b>*y*</b>,tie\n\u{202e}z,gpt_4,tie\n",
+    );
+    for format in ["table", "markdown"] {
+        let output = rank(&[path_text(&path), "--format", format], None);
+        assert!(output.status.success());
+        for told in [text(&output.stdout), text(&output.stderr)] {
+            assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told}");
+        }
+        let told = text(&output.stdout);
+        assert!(told.contains("gpt_4"), "{told}");
+        assert_eq!(told.contains("<b>*y*"), format == "table", "{told}");
+    }
+}
+
+#[test]
+fn the_same_bytes_twice_are_told() {
+    let (folder, path) = file("votes.csv", CSV);
+    let copy = folder.path().join("copy.csv");
+    std::fs::copy(&path, &copy).unwrap();
+    let output = rank(&[path_text(&path), path_text(&copy), "--json"], None);
+    let board = json(&output);
+    assert_eq!(board["input"]["kept"], 20);
+    assert_eq!(board["input"]["repeated_ids"], Value::Null);
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("holds the same bytes as") && told.contains("copy.csv"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_rating_beyond_all_numbers_and_models_beyond_all_arenas_are_refused() {
+    let mut odds = CSV.to_owned();
+    odds.push_str(&"a,b,model_a\n".repeat(10_000));
+    let output = rank(&["-", "--json", "--scale", "1e308"], Some(odds.as_bytes()));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("too large to be written"));
+    let mut many = String::from("model_a,model_b,winner\n");
+    for n in 0..5_001 {
+        many.push_str(&format!("x{n},y,tie\n"));
+    }
+    let output = rank(&["-", "--json"], Some(many.as_bytes()));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("5002 models are too many"));
+}
