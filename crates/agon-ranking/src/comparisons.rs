@@ -391,6 +391,36 @@ impl Comparisons {
         })
     }
 
+    /// The battles that are left when each cell loses so many.
+    ///
+    /// `removed` holds one number for each cell, at most the number of its battles.
+    pub(crate) fn without(&self, removed: &[u64]) -> Self {
+        let mut left = Self {
+            n_models: self.n_models,
+            n_features: self.n_features,
+            cells: Vec::with_capacity(self.cells.len()),
+            features: Vec::with_capacity(self.features.len()),
+            clusters: Vec::new(),
+            records: vec![Record::default(); self.n_models],
+        };
+        for (idx, (cell, removed)) in self.cells.iter().zip(removed).enumerate() {
+            let cell = Cell {
+                count: cell.count.saturating_sub(*removed),
+                ..*cell
+            };
+            if cell.count == 0 {
+                continue;
+            }
+            count(&mut left.records, &cell);
+            left.cells.push(cell);
+            left.features.extend_from_slice(self.features_of(idx));
+            if let Some(clusters) = self.clusters() {
+                left.clusters.push(clusters[idx]);
+            }
+        }
+        left
+    }
+
     /// The battles among the given models only, with these models numbered in the given order.
     ///
     /// `models` holds distinct indices in ascending order, so that cells keep their order.

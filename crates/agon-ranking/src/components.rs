@@ -180,12 +180,15 @@ impl ScoreGraph {
     }
 }
 
-/// "From scored against to", once for each cell and direction.
+/// "From scored against to", once for each run of cells of one pair and direction.
 fn edges(comparisons: &Comparisons) -> impl Iterator<Item = (usize, usize)> + Clone + '_ {
-    comparisons.cells().iter().flat_map(|cell| {
-        let (i, j) = (cell.i as usize, cell.j as usize);
-        let forward = (cell.outcome > 0.0).then_some((i, j));
-        let backward = (cell.outcome < 1.0).then_some((j, i));
+    let pairs = comparisons
+        .cells()
+        .chunk_by(|x, y| (x.i, x.j) == (y.i, y.j));
+    pairs.flat_map(|pair| {
+        let (i, j) = (pair[0].i as usize, pair[0].j as usize);
+        let forward = pair.iter().any(|cell| cell.outcome > 0.0).then_some((i, j));
+        let backward = pair.iter().any(|cell| cell.outcome < 1.0).then_some((j, i));
         forward.into_iter().chain(backward)
     })
 }

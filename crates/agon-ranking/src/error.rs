@@ -123,4 +123,40 @@ pub enum Error {
     /// Errors clustered by judge were asked for, but the comparisons do not say who voted.
     #[error("the comparisons carry no clusters: give one cluster for each row")]
     NoClusters,
+    /// A tie model was asked for that does not know "both bad" as an outcome.
+    #[error(
+        "`{battles}` battles were called both bad, which this model does not know: expected none, or the grounded model"
+    )]
+    BothBad {
+        /// How many there are.
+        battles: u64,
+    },
+    /// The tie parameter is at the edge of its range, where it has no interval.
+    #[error("no battle was a tie: expected at least one, or a model without ties")]
+    NoTies,
+    /// Strengths and the tie parameter can grow together for ever and predict every result.
+    #[error(
+        "no finite estimate exists: wins and ties never contradict each other, expected a cycle of results with more wins than ties"
+    )]
+    SeparatedTies,
+    /// Models cannot be placed against the bar "good enough", so no absolute level exists.
+    #[error(
+        "`{models}` models are not tied to the bar both ways: expected each to have passed it and failed it, directly or through others"
+    )]
+    NotGrounded {
+        /// Number of models without a finite level.
+        models: usize,
+    },
+    /// An absolute level was asked for of a model that measures strengths from their mean.
+    #[error("this model has no absolute level: expected the grounded model")]
+    NoLevel,
+    /// A correlation was asked for of values that do not vary.
+    #[error("the values do not vary: expected at least two different ones on both sides")]
+    NoVariation,
+    /// A model stands on a board twice.
+    #[error("model `{model}` is on the board twice: expected each model once")]
+    RepeatedModel {
+        /// The model's number.
+        model: usize,
+    },
 }

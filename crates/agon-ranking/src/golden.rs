@@ -4,11 +4,14 @@
 //! variable `AGON_TESTDATA` names, and a test that needs them says so when it is not set.
 
 mod arena;
+mod checks;
 mod fixtures;
+mod peers;
 mod properties;
 mod published;
 mod simulation;
 mod style;
+mod ties;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

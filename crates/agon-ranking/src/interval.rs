@@ -82,6 +82,21 @@ impl Covariance {
                 expected: n,
             });
         }
+        let meat = match method {
+            CovarianceMethod::ModelBased => None,
+            CovarianceMethod::Sandwich => Some(squared_scores(fit, comparisons)),
+            CovarianceMethod::ClusteredSandwich => Some(squared_cluster_scores(fit, comparisons)?),
+        };
+        Self::with_meat(fit, comparisons, meat.as_ref())
+    }
+
+    /// H⁻¹ B H⁻¹ for a full B, H⁻¹ without one.
+    pub(crate) fn with_meat(
+        fit: &Fit,
+        comparisons: &Comparisons,
+        meat: Option<&Matrix>,
+    ) -> Result<Self, Error> {
+        let n_models = fit.strengths.len();
         let mut factor = fit.information.clone();
         if let Some(ground) = fit.ground {
             factor.ground(ground);
@@ -99,26 +114,29 @@ impl Covariance {
                 mass[model as usize] += cell.mass() * cell.weight;
             }
         }
-        let meat = match method {
-            CovarianceMethod::ModelBased => {
-                return Ok(Self {
-                    n_models,
-                    matrix: bread,
-                    meat: None,
-                    mass,
-                });
-            }
-            CovarianceMethod::Sandwich => squared_scores(fit, comparisons),
-            CovarianceMethod::ClusteredSandwich => squared_cluster_scores(fit, comparisons)?,
-        };
-        let matrix = bread.sandwich(&meat);
-        let meat = (0..n_models).map(|model| meat.get(model, model)).collect();
         Ok(Self {
             n_models,
-            matrix,
-            meat: Some(meat),
+            matrix: meat.map_or_else(|| bread.clone(), |meat| bread.sandwich(meat)),
+            meat: meat.map(|meat| (0..n_models).map(|model| meat.get(model, model)).collect()),
             mass,
         })
+    }
+
+    /// A covariance that was computed elsewhere: full and symmetric, models before other parameters.
+    ///
+    /// `meat` and `mass` are the diagonal of B for the models and what it could be at most.
+    pub(crate) fn from_parts(
+        n_models: usize,
+        matrix: Matrix,
+        meat: Option<Vec<f64>>,
+        mass: Vec<f64>,
+    ) -> Self {
+        Self {
+            n_models,
+            matrix,
+            meat,
+            mass,
+        }
     }
 
     /// The covariance of strengths measured from their mean under the given weights.
@@ -253,7 +271,7 @@ impl Covariance {
 }
 
 /// Residual of one battle of a cell: weight × (outcome − probability).
-fn residual(fit: &Fit, comparisons: &Comparisons, idx: usize) -> f64 {
+pub(crate) fn residual(fit: &Fit, comparisons: &Comparisons, idx: usize) -> f64 {
     let cell = &comparisons.cells()[idx];
     let mut d = fit.strengths[cell.i as usize] - fit.strengths[cell.j as usize];
     for (x, beta) in comparisons.features_of(idx).iter().zip(&fit.coefficients) {
@@ -269,7 +287,7 @@ fn residual(fit: &Fit, comparisons: &Comparisons, idx: usize) -> f64 {
 }
 
 /// B of the plain sandwich, full.
-fn squared_scores(fit: &Fit, comparisons: &Comparisons) -> Matrix {
+pub(crate) fn squared_scores(fit: &Fit, comparisons: &Comparisons) -> Matrix {
     let n_models = fit.strengths.len();
     let mut meat = Matrix::zeros(n_models + fit.coefficients.len());
     for (idx, cell) in comparisons.cells().iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::Error;
-use crate::bradley_terry::{Fit, FitOptions, fit_connected};
+use crate::bradley_terry::{Fit, FitOptions, Start, fit_connected_from};
 use crate::comparisons::{Comparisons, Record};
 use crate::components::{Components, ScoreGraph};
 use crate::interval::{Anchor, Covariance, CovarianceMethod, critical_value};
@@ -53,6 +53,9 @@ impl LeaderboardOptions {
         self.scale / self.base.ln()
     }
 }
+
+/// Battles among the rated models that a model needs to be one of them: a single one leaves no residual to judge it by.
+const RATED_BATTLES_MIN: u64 = 2;
 
 /// Everything that comparisons say about their models.
 #[derive(Clone, Debug, PartialEq)]
@@ -306,6 +309,75 @@ pub fn leaderboard(
     comparisons: &Comparisons,
     options: &LeaderboardOptions,
 ) -> Result<Leaderboard, Error> {
+    compute(comparisons, options, None)
+}
+
+/// Computes all boards as [`leaderboard()`] does, with fits that start at those of an earlier leaderboard.
+///
+/// For a running arena: after one more vote two cheap steps reach the new optimum. Models may have been added since, as
+/// long as those that were there keep their indices. The optimum and its certificate are the same, so ratings agree with
+/// those of [`leaderboard()`] to about 1e-9 points; the last bits depend on the start.
+///
+/// # Errors
+///
+/// As [`leaderboard()`].
+///
+/// # Examples
+///
+/// ```
+/// use agon_ranking::{Comparison, Comparisons, LeaderboardOptions, leaderboard, leaderboard_from};
+///
+/// let mut rows = vec![
+///     Comparison::new(0, 1, 1.0).with_count(60),
+///     Comparison::new(0, 1, 0.0).with_count(40),
+/// ];
+/// let options = LeaderboardOptions::default();
+/// let before = leaderboard(&Comparisons::new(2, rows.clone())?, &options)?;
+/// rows.push(Comparison::new(0, 1, 0.5));
+/// let comparisons = Comparisons::new(2, rows)?;
+/// let after = leaderboard_from(&before, &comparisons, &options)?;
+/// let expected = leaderboard(&comparisons, &options)?;
+/// assert!((after.main().entries[0].rating - expected.main().entries[0].rating).abs() < 1e-9);
+/// # Ok::<(), agon_ranking::Error>(())
+/// ```
+pub fn leaderboard_from(
+    previous: &Leaderboard,
+    comparisons: &Comparisons,
+    options: &LeaderboardOptions,
+) -> Result<Leaderboard, Error> {
+    compute(comparisons, options, Some(previous))
+}
+
+/// Where the fit of some models can start: their earlier strengths, 0 for those that had none.
+fn start_of(previous: &Leaderboard, models: &[usize], n_features: usize) -> Start {
+    let mut start = Start {
+        strengths: vec![0.0; models.len()],
+        coefficients: vec![0.0; n_features],
+    };
+    for fitted in previous
+        .boards
+        .iter()
+        .filter_map(|board| board.fitted.as_ref())
+    {
+        let mut known = false;
+        for (&model, &strength) in fitted.models.iter().zip(&fitted.fit.strengths) {
+            if let Ok(position) = models.binary_search(&model) {
+                start.strengths[position] = strength;
+                known = true;
+            }
+        }
+        if known && fitted.fit.coefficients.len() == n_features {
+            start.coefficients.clone_from(&fitted.fit.coefficients);
+        }
+    }
+    start
+}
+
+fn compute(
+    comparisons: &Comparisons,
+    options: &LeaderboardOptions,
+    previous: Option<&Leaderboard>,
+) -> Result<Leaderboard, Error> {
     check_scale(options.scale, options.base)?;
     if !options.init.is_finite() {
         return Err(Error::Option {
@@ -334,7 +406,14 @@ pub fn leaderboard(
     let parts = Parts::of(comparisons);
     let mut boards = Vec::with_capacity(parts.groups.len());
     for (position, part) in parts.groups.iter().enumerate() {
-        boards.push(board(comparisons, part, position == 0, options, critical)?);
+        boards.push(board(
+            comparisons,
+            part,
+            position == 0,
+            options,
+            critical,
+            previous,
+        )?);
     }
     let without_battles = (0..comparisons.n_models())
         .filter(|&model| comparisons.record(model).battles == 0)
@@ -414,13 +493,13 @@ impl Parts {
                 };
                 for idx in strong {
                     let members = &components.strong[idx];
-                    // Two models with one tie between them are tied together, but by nothing that could be rated.
+                    let Inside { battles, models } = inside[idx];
                     // Strict, so that among equals the component with the first model stays.
-                    if inside[idx] > 1
-                        && (inside[idx], members.len()) > (part.rated_battles, part.rated.len())
+                    if models > 1
+                        && (battles, members.len()) > (part.rated_battles, part.rated.len())
                     {
                         part.rated.clone_from(members);
-                        part.rated_battles = inside[idx];
+                        part.rated_battles = battles;
                     }
                 }
                 part
@@ -434,16 +513,38 @@ impl Parts {
     }
 }
 
-/// Battles inside each strong component.
-fn battles_inside(comparisons: &Comparisons, strong_of: &[usize], n_components: usize) -> Vec<u64> {
-    let mut battles = vec![0_u64; n_components];
+/// What happened inside a strong component.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    battles: u64,
+    /// Models with at least [`RATED_BATTLES_MIN`] battles inside. One alone has nobody to be rated against.
+    models: usize,
+}
+
+/// Battles, and models that these can rate, inside each strong component.
+fn battles_inside(
+    comparisons: &Comparisons,
+    strong_of: &[usize],
+    n_components: usize,
+) -> Vec<Inside> {
+    let mut inside = vec![Inside::default(); n_components];
+    let mut of_model = vec![0_u64; strong_of.len()];
     for cell in comparisons.cells() {
-        let (i, j) = (strong_of[cell.i as usize], strong_of[cell.j as usize]);
-        if i == j && i < n_components {
-            battles[i] = battles[i].saturating_add(cell.count);
+        let (i, j) = (cell.i as usize, cell.j as usize);
+        let component = strong_of[i];
+        if component == strong_of[j] && component < n_components {
+            inside[component].battles = inside[component].battles.saturating_add(cell.count);
+            for model in [i, j] {
+                of_model[model] = of_model[model].saturating_add(cell.count);
+            }
         }
     }
-    battles
+    for (model, &battles) in of_model.iter().enumerate() {
+        if battles >= RATED_BATTLES_MIN {
+            inside[strong_of[model]].models += 1;
+        }
+    }
+    inside
 }
 
 fn board(
@@ -452,6 +553,7 @@ fn board(
     is_main: bool,
     options: &LeaderboardOptions,
     critical: f64,
+    previous: Option<&Leaderboard>,
 ) -> Result<Board, Error> {
     let mut unrated = None;
     let mut fitted = None;
@@ -462,7 +564,7 @@ fn board(
             UnratedReason::OneBattle
         });
     } else {
-        match fit_part(comparisons, part, options) {
+        match fit_part(comparisons, part, options, previous) {
             Ok(found) => fitted = Some(found),
             Err(error) if is_main => return Err(error),
             Err(error) => unrated = Some(UnratedReason::NotFitted(error)),
@@ -541,6 +643,7 @@ fn fit_part(
     comparisons: &Comparisons,
     part: &Part,
     options: &LeaderboardOptions,
+    previous: Option<&Leaderboard>,
 ) -> Result<Fitted, Error> {
     let inside = if part.rated.len() == comparisons.n_models() {
         Cow::Borrowed(comparisons)
@@ -550,17 +653,20 @@ fn fit_part(
     let battles_of: Vec<u64> = (0..part.rated.len())
         .map(|model| inside.record(model).battles)
         .collect();
-    let fit = fit_connected(&inside, &options.fit)?;
-    let n_models = part.rated.len();
+    let start = previous.map(|previous| start_of(previous, &part.rated, comparisons.n_features()));
+    let fit = fit_connected_from(start.as_ref(), &inside, &options.fit)?;
     let mut origin = options.init;
-    let mut weights = vec![1.0; n_models];
+    // A model tied in by a single battle is placed by the fit but not rated, so it has no say in where the ratings lie.
+    let mut weights: Vec<f64> = battles_of
+        .iter()
+        .map(|&battles| match options.anchor {
+            _ if battles < RATED_BATTLES_MIN => 0.0,
+            Anchor::WeightedMean => battles as f64,
+            Anchor::Mean | Anchor::Model { .. } => 1.0,
+        })
+        .collect();
     match options.anchor {
-        Anchor::Mean => {}
-        Anchor::WeightedMean => {
-            for (weight, &battles) in weights.iter_mut().zip(&battles_of) {
-                *weight = battles as f64;
-            }
-        }
+        Anchor::Mean | Anchor::WeightedMean => {}
         Anchor::Model { model, rating } => {
             if let Ok(position) = part.rated.binary_search(&model) {
                 weights.fill(0.0);
@@ -627,7 +733,7 @@ fn rated_entries(
         let missing = min_battles.saturating_sub(record.battles);
         // Battles with models outside the fit do not count here: those must not change anybody's state.
         let status = match (missing, fitted.battles_of[idx]) {
-            (_, ..=1) => Status::Provisional {
+            (_, ..RATED_BATTLES_MIN) => Status::Provisional {
                 reason: ProvisionalReason::SingleBattle,
                 votes_needed: missing.max(1),
             },
@@ -1014,5 +1120,44 @@ mod tests {
         let reason = UnratedReason::NotFitted(Error::CollinearFeature { feature: 0 });
         assert_eq!(board.boards[1].unrated, Some(reason));
         assert_eq!(board.boards[1].entries.len(), 2);
+    }
+
+    #[test]
+    fn models_with_one_tie_have_no_say_and_leave_nobody_rated_alone() {
+        // Two rated models, 3 : 1, and one that tied with the first once.
+        let rows = [
+            Comparison::new(0, 1, 1.0).with_count(3),
+            Comparison::new(0, 1, 0.0),
+            Comparison::new(0, 2, 0.5),
+        ];
+        let options = LeaderboardOptions::default();
+        for anchor in [Anchor::Mean, Anchor::WeightedMean] {
+            let options = LeaderboardOptions { anchor, ..options };
+            let with = leaderboard(&Comparisons::new(3, rows).unwrap(), &options).unwrap();
+            let mean: f64 = with
+                .main()
+                .entries
+                .iter()
+                .filter(|entry| entry.status == Status::Rated)
+                .map(|entry| entry.rating)
+                .sum::<f64>()
+                / 2.0;
+            if anchor == Anchor::Mean {
+                assert!((mean - 1000.0).abs() < 1e-9, "{mean}");
+                let half = 200.0 * 3.0_f64.log10();
+                assert!((with.main().entries[0].rating - 1000.0 - half).abs() < 1e-9);
+            }
+        }
+        // One model that tied with two others, once each: nothing here could be rated.
+        let star = Comparisons::new(3, [Comparison::new(0, 1, 0.5), Comparison::new(0, 2, 0.5)]);
+        let board = leaderboard(&star.unwrap(), &options).unwrap();
+        assert_eq!(board.main().unrated, Some(UnratedReason::OneWay));
+        assert!(
+            board
+                .main()
+                .entries
+                .iter()
+                .all(|entry| entry.status != Status::Rated)
+        );
     }
 }

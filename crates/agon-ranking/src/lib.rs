@@ -28,7 +28,23 @@
 //! Where outcomes show no variation at all (only ties) an interval is reported as not estimable, not as one of no
 //! width.
 //!
+//! [`bootstrap()`] draws battles or voters anew and fits every round in full; rounds in which a model has no finite
+//! estimate are counted, not hidden. [`simultaneous()`] gives intervals that hold all at once, and the confidence with
+//! which a model is first.
+//!
+//! **Several sources.** [`composite()`] gives each source of votes its share; [`fit_with_prior`] draws towards known
+//! ratings. [`presets`] reproduce what FastChat and arena-rank publish, and say what is untrue about it.
+//!
+//! **Running arenas.** [`leaderboard_from`] starts at the board before the last votes.
+//!
 //! **Places.** rank = 1 + the number of models whose lower end lies above this model's upper end ([`ranks`]).
+//!
+//! **Ties as outcomes.** [`ties`] fits Davidson's and Rao-Kupper's models, and the grounded one in which "both bad" is an
+//! outcome of its own and gives every model an absolute level.
+//!
+//! **Checks.** [`influence`] finds small sets of votes and judges on which a place hangs, the bias of a side and the
+//! concentration of judges; [`calibration`](mod@calibration) compares predicted with observed win rates;
+//! [`compare`] sets two boards against each other.
 //!
 //! # Example
 //!
@@ -71,30 +87,50 @@
 //! - D. R. Hunter (2004), *MM algorithms for generalized Bradley-Terry models* (uniqueness).
 //! - P. J. Huber (1967), H. White (1980): the sandwich; K.-Y. Liang, S. L. Zeger (1986): clustered.
 //! - M. J. Wichura (1988), *Algorithm AS 241* (normal quantile).
+//! - P. V. Rao, L. L. Kupper (1967), *Ties in paired-comparison experiments*, JASA 62; R. R. Davidson (1970), JASA 65.
+//! - T. Broderick, R. Giordano, R. Meager (2020), arXiv 2011.14999 (influence of small sets of data).
+//! - B. Efron (1979), *Bootstrap methods: another look at the jackknife*, Annals of Statistics 7.
+//! - W. Hörmann (1993), *The generation of binomial random variates*, J. Stat. Comput. Simul. 46.
+//! - R. J. Hyndman, Y. Fan (1996), *Sample quantiles in statistical packages*, American Statistician 50.
+//! - M. Mogstad, J. P. Romano, A. M. Shaikh, D. Wilhelm (2024), *Inference for ranks*, Review of Economic Studies 91.
 //! - W.-L. Chiang et al. (2024), *Chatbot Arena*, arXiv 2403.04132 (ranks, style control).
 
+mod bootstrap;
 mod bradley_terry;
+pub mod calibration;
+pub mod compare;
 mod comparisons;
 mod components;
+mod composite;
 pub mod elo;
 mod error;
+pub mod influence;
 mod interval;
 mod leaderboard;
 mod linear_algebra;
+pub mod presets;
 mod provisional;
+mod simultaneous;
 pub mod style_control;
+pub mod ties;
+mod wide;
 mod win_rate;
 
 #[cfg(test)]
 mod golden;
 
-pub use bradley_terry::{Certificate, Fit, FitOptions, fit};
+pub use bootstrap::{
+    Bootstrap, BootstrapInterval, BootstrapOptions, Resampling, bootstrap, quantile,
+};
+pub use bradley_terry::{Certificate, Fit, FitOptions, Start, fit, fit_with_prior, refit_from};
 pub use comparisons::{Columns, Comparison, Comparisons, Record};
 pub use components::Components;
+pub use composite::{Source, composite, composite_covariance};
 pub use error::Error;
 pub use interval::{Anchor, Covariance, CovarianceMethod, critical_value, normal_quantile};
 pub use leaderboard::{
     Board, Coefficient, Entry, Fitted, Interval, Leaderboard, LeaderboardOptions,
-    ProvisionalReason, Rank, Status, UnratedReason, leaderboard, ranks,
+    ProvisionalReason, Rank, Status, UnratedReason, leaderboard, leaderboard_from, ranks,
 };
+pub use simultaneous::{RankInterval, Simultaneous, SimultaneousOptions, simultaneous};
 pub use win_rate::average_win_rates;

@@ -2,8 +2,12 @@
 //!
 //! Own code rather than a library: a few dozen lines, no allocation inside an iteration, and the same sequence of
 //! operations on every machine, where a library that picks instructions at run time may round differently.
+//!
+//! Everything is made of inner products of rows, several at a time, so that numbers once loaded are used often.
 
-/// A square matrix in column-major order; symmetric ones keep only the lower triangle until it is said otherwise.
+use crate::wide::{self, Work};
+
+/// A square matrix by rows; symmetric ones keep only the lower triangle until it is said otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Matrix {
     n: usize,
@@ -23,15 +27,15 @@ impl Matrix {
     }
 
     pub(crate) fn get(&self, row: usize, column: usize) -> f64 {
-        self.values[column * self.n + row]
+        self.values[row * self.n + column]
     }
 
     pub(crate) fn set(&mut self, row: usize, column: usize, value: f64) {
-        self.values[column * self.n + row] = value;
+        self.values[row * self.n + column] = value;
     }
 
     pub(crate) fn add(&mut self, row: usize, column: usize, value: f64) {
-        self.values[column * self.n + row] += value;
+        self.values[row * self.n + column] += value;
     }
 
     pub(crate) fn clear(&mut self) {
@@ -42,8 +46,9 @@ impl Matrix {
         self.values.copy_from_slice(&other.values);
     }
 
+    /// A column of a full symmetric matrix, which is its row.
     pub(crate) fn column(&self, column: usize) -> &[f64] {
-        &self.values[column * self.n..(column + 1) * self.n]
+        row(&self.values, self.n, column)
     }
 
     /// Replaces row and column `idx` by those of the identity.
@@ -57,9 +62,9 @@ impl Matrix {
 
     /// Copies the lower triangle to the upper one.
     pub(crate) fn mirror(&mut self) {
-        for column in 0..self.n {
-            for row in column + 1..self.n {
-                self.values[row * self.n + column] = self.values[column * self.n + row];
+        for row in 0..self.n {
+            for column in 0..row {
+                self.values[column * self.n + row] = self.values[row * self.n + column];
             }
         }
     }
@@ -68,146 +73,288 @@ impl Matrix {
     ///
     /// Returns the first column that is a combination of those before it, if there is one.
     pub(crate) fn factor(&mut self) -> Result<(), usize> {
-        // What is left of a diagonal entry after elimination is rounding error below this share of it.
-        const SINGULAR: f64 = 1e-13;
-        let n = self.n;
-        for column in 0..n {
-            let (left, right) = self.values.split_at_mut(column * n);
-            let target = &mut right[column..n];
-            let diagonal = target[0];
-            // Four earlier columns at a time: one pass over the target instead of four.
-            let mut k = 0;
-            while k + 4 <= column {
-                let part = |offset: usize| &left[(k + offset) * n + column..(k + offset + 1) * n];
-                let (c0, c1, c2, c3) = (part(0), part(1), part(2), part(3));
-                let (f0, f1, f2, f3) = (c0[0], c1[0], c2[0], c3[0]);
-                for ((((t, x0), x1), x2), x3) in target.iter_mut().zip(c0).zip(c1).zip(c2).zip(c3) {
-                    *t -= f0 * x0 + f1 * x1 + f2 * x2 + f3 * x3;
-                }
-                k += 4;
-            }
-            for k in k..column {
-                let source = &left[k * n + column..(k + 1) * n];
-                let factor = source[0];
-                for (t, x) in target.iter_mut().zip(source) {
-                    *t -= factor * x;
-                }
-            }
-            let pivot = target[0];
-            // Written so that a NaN fails too.
-            if !(pivot > SINGULAR * diagonal && diagonal > 0.0 && pivot.is_finite()) {
-                return Err(column);
-            }
-            let root = pivot.sqrt();
-            for t in target.iter_mut() {
-                *t /= root;
-            }
-        }
-        Ok(())
+        wide::run(Factor(self))
     }
 
     /// Solves `L Lᵀ x = b` in place, where `self` holds `L` from [`Matrix::factor`].
     pub(crate) fn solve(&self, b: &mut [f64]) {
         let n = self.n;
-        for column in 0..n {
-            let lower = self.column(column);
-            let value = b[column] / lower[column];
-            b[column] = value;
-            for (t, x) in b[column + 1..].iter_mut().zip(&lower[column + 1..]) {
+        for idx in 0..n {
+            let lower = row(&self.values, n, idx);
+            b[idx] = (b[idx] - dot(&lower[..idx], &b[..idx])) / lower[idx];
+        }
+        for idx in (0..n).rev() {
+            let lower = row(&self.values, n, idx);
+            let value = b[idx] / lower[idx];
+            b[idx] = value;
+            for (t, x) in b[..idx].iter_mut().zip(lower) {
                 *t -= value * x;
             }
-        }
-        for column in (0..n).rev() {
-            let lower = self.column(column);
-            let known: f64 = b[column + 1..]
-                .iter()
-                .zip(&lower[column + 1..])
-                .map(|(x, y)| x * y)
-                .sum();
-            b[column] = (b[column] - known) / lower[column];
         }
     }
 
     /// The full inverse of the matrix whose factor `L` is in `self`.
     pub(crate) fn inverse(&self) -> Self {
-        let n = self.n;
-        let mut inverse_factor = Self::zeros(n);
-        for column in 0..n {
-            let target = &mut inverse_factor.values[column * n..(column + 1) * n];
-            target[column] = 1.0;
-            for k in column..n {
-                let lower = self.column(k);
-                let value = target[k] / lower[k];
-                target[k] = value;
-                for (t, x) in target[k + 1..].iter_mut().zip(&lower[k + 1..]) {
-                    *t -= value * x;
-                }
-            }
-        }
-        let mut inverse = Self::zeros(n);
-        for column in 0..n {
-            for row in column..n {
-                let x = &inverse_factor.column(column)[row..];
-                let y = &inverse_factor.column(row)[row..];
-                inverse.values[column * n + row] = dot(x, y);
-            }
-        }
+        let mut inverse = wide::run(Inverse(self));
         inverse.mirror();
         inverse
     }
 
     /// `self · inner · self` for two full symmetric matrices.
     pub(crate) fn sandwich(&self, inner: &Self) -> Self {
-        let half = self.times(inner);
-        let mut product = Self::zeros(self.n);
-        // The product is symmetric: rows of `half` against columns of `self`, lower triangle only.
-        let n = self.n;
-        let mut transposed = Self::zeros(n);
-        for column in 0..n {
-            for row in 0..n {
-                transposed.values[row * n + column] = half.values[column * n + row];
-            }
-        }
-        for column in 0..n {
-            for row in column..n {
-                product.values[column * n + row] = dot(transposed.column(row), self.column(column));
-            }
-        }
+        let mut product = wide::run(Sandwich(self, inner));
         product.mirror();
-        product
-    }
-
-    fn times(&self, other: &Self) -> Self {
-        let n = self.n;
-        let mut product = Self::zeros(n);
-        for column in 0..n {
-            let factors = other.column(column);
-            let target = &mut product.values[column * n..(column + 1) * n];
-            let mut k = 0;
-            while k + 4 <= n {
-                let (f0, f1, f2, f3) = (factors[k], factors[k + 1], factors[k + 2], factors[k + 3]);
-                let (c0, c1, c2, c3) = (
-                    self.column(k),
-                    self.column(k + 1),
-                    self.column(k + 2),
-                    self.column(k + 3),
-                );
-                for ((((t, x0), x1), x2), x3) in target.iter_mut().zip(c0).zip(c1).zip(c2).zip(c3) {
-                    *t += f0 * x0 + f1 * x1 + f2 * x2 + f3 * x3;
-                }
-                k += 4;
-            }
-            for (k, &factor) in factors.iter().enumerate().skip(k) {
-                for (t, x) in target.iter_mut().zip(self.column(k)) {
-                    *t += factor * x;
-                }
-            }
-        }
         product
     }
 }
 
+/// Rows that are worked on together: so many inner products are in progress at once.
+const TALL: usize = 4;
+/// Rows that they are multiplied with.
+const BROAD: usize = 2;
+
+/// Rows that fit in the first cache for the sizes that matter, a multiple of the other two.
+const PANEL: usize = 16;
+
+struct Factor<'a>(&'a mut Matrix);
+
+impl Work for Factor<'_> {
+    type Output = Result<(), usize>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        // What is left of a diagonal entry after elimination is rounding error below this share of it.
+        const SINGULAR: f64 = 1e-13;
+        let n = self.0.n;
+        let values = &mut self.0.values;
+        let mut start = 0;
+        while start < n {
+            // A whole block of rows, or the last rows one by one.
+            let tall = if start + TALL <= n { TALL } else { 1 };
+            let (done, own) = values.split_at_mut(start * n);
+            if tall == TALL {
+                // Blocks start at multiples of TALL, so pairs of columns fill what is left of them.
+                for column in (0..start).step_by(BROAD) {
+                    let sums = tile(
+                        std::array::from_fn(|r| &own[r * n..r * n + column]),
+                        std::array::from_fn(|c| &done[(column + c) * n..(column + c) * n + column]),
+                    );
+                    let pivots = [
+                        done[column * n + column],
+                        done[(column + 1) * n + column + 1],
+                    ];
+                    let between = done[(column + 1) * n + column];
+                    for (r, sums) in sums.iter().enumerate() {
+                        let target = &mut own[r * n + column..r * n + column + BROAD];
+                        target[0] = (target[0] - sums[0]) / pivots[0];
+                        target[1] = (target[1] - sums[1] - target[0] * between) / pivots[1];
+                    }
+                }
+            }
+            for r in 0..tall {
+                let idx = start + r;
+                // Columns that the block above has not filled.
+                let first = if tall == TALL { start } else { 0 };
+                for column in first..idx {
+                    let (before, after) = own.split_at_mut(r * n);
+                    let other = if column < start {
+                        row(done, n, column)
+                    } else {
+                        row(before, n, column - start)
+                    };
+                    let known = dot(&after[..column], &other[..column]);
+                    after[column] = (after[column] - known) / other[column];
+                }
+                let own_row = &mut own[r * n..r * n + idx + 1];
+                let diagonal = own_row[idx];
+                let pivot = diagonal - dot(&own_row[..idx], &own_row[..idx]);
+                // Written so that a NaN fails too.
+                if !(pivot > SINGULAR * diagonal && diagonal > 0.0 && pivot.is_finite()) {
+                    return Err(idx);
+                }
+                own_row[idx] = pivot.sqrt();
+            }
+            start += tall;
+        }
+        Ok(())
+    }
+}
+
+struct Inverse<'a>(&'a Matrix);
+
+impl Work for Inverse<'_> {
+    type Output = Matrix;
+
+    #[inline(always)]
+    fn run(self) -> Matrix {
+        let n = self.0.n;
+        let lower = &self.0.values;
+        // Row `a` of U is column `a` of L⁻¹, which starts at position `a`.
+        let mut upper = vec![0.0; n * n];
+        let mut start = 0;
+        while start < n {
+            let tall = if start + TALL <= n { TALL } else { 1 };
+            let rows = &mut upper[start * n..(start + tall) * n];
+            for r in 0..tall {
+                let own = &mut rows[r * n..(r + 1) * n];
+                own[start + r] = 1.0 / lower[(start + r) * n + start + r];
+                for k in start + r + 1..start + tall {
+                    let other = row(lower, n, k);
+                    own[k] = -dot(&own[start..k], &other[start..k]) / other[k];
+                }
+            }
+            let mut k = start + tall;
+            if tall == TALL {
+                while k + BROAD <= n {
+                    let sums = tile(
+                        std::array::from_fn(|r| &rows[r * n + start..r * n + k]),
+                        std::array::from_fn(|c| &lower[(k + c) * n + start..(k + c) * n + k]),
+                    );
+                    let pivots = [lower[k * n + k], lower[(k + 1) * n + k + 1]];
+                    let between = lower[(k + 1) * n + k];
+                    for (r, sums) in sums.iter().enumerate() {
+                        let target = &mut rows[r * n + k..r * n + k + BROAD];
+                        target[0] = -sums[0] / pivots[0];
+                        target[1] = -(sums[1] + target[0] * between) / pivots[1];
+                    }
+                    k += BROAD;
+                }
+            }
+            for k in k..n {
+                let other = row(lower, n, k);
+                for own in rows.chunks_exact_mut(n) {
+                    own[k] = -dot(&own[start..k], &other[start..k]) / other[k];
+                }
+            }
+            start += tall;
+        }
+        // A⁻¹ = L⁻ᵀ L⁻¹: rows of U against each other, from where the lower of the two starts.
+        let mut inverse = Matrix::zeros(n);
+        lower_products(n, &upper, &upper, true, &mut inverse.values);
+        inverse
+    }
+}
+
+struct Sandwich<'a>(&'a Matrix, &'a Matrix);
+
+impl Work for Sandwich<'_> {
+    type Output = Matrix;
+
+    #[inline(always)]
+    fn run(self) -> Matrix {
+        let n = self.0.n;
+        let (outer, inner) = (&self.0.values, &self.1.values);
+        // Both are symmetric, so their rows are their columns.
+        let mut half = vec![0.0; n * n];
+        // A panel of rows of B stays in the first cache while all rows of the other matrix pass by.
+        for first in (0..n).step_by(PANEL) {
+            let mut start = 0;
+            while start < n {
+                let tall = if start + TALL <= n { TALL } else { 1 };
+                let columns = first..n.min(first + PANEL);
+                product_rows(n, outer, inner, start, tall, 0, columns, &mut half);
+                start += tall;
+            }
+        }
+        let mut product = Matrix::zeros(n);
+        lower_products(n, &half, outer, false, &mut product.values);
+        product
+    }
+}
+
+/// The lower triangle of X Yᵀ, for a product that is symmetric.
+///
+/// With `triangular`, both are upper triangular, so that products start at the diagonal.
+#[inline(always)]
+fn lower_products(n: usize, x: &[f64], y: &[f64], triangular: bool, out: &mut [f64]) {
+    for first in (0..n).step_by(PANEL) {
+        let mut start = first / TALL * TALL;
+        while start < n {
+            let tall = if start + TALL <= n { TALL } else { 1 };
+            let from = if triangular { start } else { 0 };
+            let columns = first..(start + tall).min(first + PANEL);
+            product_rows(n, x, y, start, tall, from, columns, out);
+            start += tall;
+        }
+    }
+}
+
+/// Rows `start` to `start + tall` of X Yᵀ, some columns of it, inner products from position `from` on.
+#[inline(always)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the bounds of one block, used in two places"
+)]
+fn product_rows(
+    n: usize,
+    x: &[f64],
+    y: &[f64],
+    start: usize,
+    tall: usize,
+    from: usize,
+    columns: std::ops::Range<usize>,
+    out: &mut [f64],
+) {
+    let mut column = columns.start;
+    if tall == TALL {
+        while column + BROAD <= columns.end {
+            let sums = tile(
+                std::array::from_fn(|r| &x[(start + r) * n + from..(start + r + 1) * n]),
+                std::array::from_fn(|c| &y[(column + c) * n + from..(column + c + 1) * n]),
+            );
+            for (r, sums) in sums.iter().enumerate() {
+                out[(start + r) * n + column..(start + r) * n + column + BROAD]
+                    .copy_from_slice(sums);
+            }
+            column += BROAD;
+        }
+    }
+    for column in column..columns.end {
+        for r in start..start + tall {
+            out[r * n + column] = dot(&row(x, n, r)[from..], &row(y, n, column)[from..]);
+        }
+    }
+}
+
+#[inline(always)]
+fn row(values: &[f64], n: usize, idx: usize) -> &[f64] {
+    &values[idx * n..(idx + 1) * n]
+}
+
+/// Inner products of each of the first rows with each of the second ones, all of one length, summed like [`dot`].
+#[inline(always)]
+fn tile(x: [&[f64]; TALL], y: [&[f64]; BROAD]) -> [[f64; BROAD]; TALL] {
+    let length = x[0].len();
+    let x_chunks = x.map(|x| x[..length].as_chunks::<4>());
+    let y_chunks = y.map(|y| y[..length].as_chunks::<4>());
+    let mut sums = [[[0.0; 4]; BROAD]; TALL];
+    // Cut to one length that the compiler sees, so that the innermost loop needs no check of bounds.
+    let chunks = length / 4;
+    let x_cut = x_chunks.map(|x| &x.0[..chunks]);
+    let y_cut = y_chunks.map(|y| &y.0[..chunks]);
+    for chunk in 0..chunks {
+        let y = [y_cut[0][chunk], y_cut[1][chunk]];
+        for r in 0..TALL {
+            let x = x_cut[r][chunk];
+            for c in 0..BROAD {
+                for lane in 0..4 {
+                    sums[r][c][lane] += x[lane] * y[c][lane];
+                }
+            }
+        }
+    }
+    std::array::from_fn(|r| {
+        std::array::from_fn(|c| {
+            let rest = x_chunks[r].1.iter().zip(y_chunks[c].1);
+            let rest: f64 = rest.map(|(x, y)| x * y).sum();
+            let [s0, s1, s2, s3] = sums[r][c];
+            (s0 + s1) + (s2 + s3) + rest
+        })
+    })
+}
+
 /// Inner product in four interleaved sums, which the compiler can keep in vector registers.
+#[inline(always)]
 fn dot(x: &[f64], y: &[f64]) -> f64 {
     let (x_chunks, x_rest) = x.as_chunks::<4>();
     let (y_chunks, y_rest) = y.as_chunks::<4>();
@@ -256,7 +403,7 @@ mod tests {
     #[test]
     fn factor_solve_inverse_and_sandwich_agree_with_plain_loops() {
         // Sizes around the width of the unrolled loops.
-        for n in 1..14 {
+        for n in 1..30 {
             let matrix = example(n);
             let mut factor = matrix.clone();
             factor.factor().unwrap();
@@ -279,6 +426,24 @@ mod tests {
                     assert!((sandwich.get(row, column) - inverse.get(row, column)).abs() < 1e-13);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn wider_vectors_change_no_bit() {
+        for n in [3, 19, 23, 64] {
+            let matrix = example(n);
+            let (mut wide, mut narrow) = (matrix.clone(), matrix.clone());
+            wide.factor().unwrap();
+            Factor(&mut narrow).run().unwrap();
+            assert_eq!(wide, narrow);
+            let inverse = wide.inverse();
+            let mut by_hand = Inverse(&narrow).run();
+            by_hand.mirror();
+            assert_eq!(inverse, by_hand);
+            let mut by_hand = Sandwich(&inverse, &matrix).run();
+            by_hand.mirror();
+            assert_eq!(inverse.sandwich(&matrix), by_hand);
         }
     }
 

@@ -262,7 +262,6 @@ fn all_cases_at_the_edges_behave() {
             | "self_battle_rows"
             | "both_bad_label"
             | "bothbad_paren_label"
-            | "one_battle_tie_model"
             | "duplicated_rows_x2"
             | "swapped_sides" => {
                 check_rated(&battles, exact);
@@ -300,6 +299,31 @@ fn all_cases_at_the_edges_behave() {
                 } else {
                     provisional(&board, &names, "L", ProvisionalReason::Winless);
                 }
+                println!("case {name}: provisional, the others as without it");
+            }
+            "one_battle_tie_model" => {
+                // The base case, and N that tied with A once: N is placed beside A and moves nobody.
+                let board = result.unwrap();
+                let ratings = rated(board.main(), &names);
+                assert_eq!(ratings.len(), 3);
+                for (name, rating) in &ratings {
+                    close(*rating, base["elo"][name].as_f64().unwrap(), 1e-6, name);
+                    let model = names.iter().position(|other| other == name).unwrap();
+                    let error = entry(&board, model).interval.unwrap().standard_error;
+                    close(error, base["se_hc0"][name].as_f64().unwrap(), 1e-6, name);
+                }
+                let beside = names.iter().position(|name| name == "N").unwrap();
+                let beside = entry(&board, beside);
+                close(beside.rating, ratings["A"], 1e-9, "N");
+                // One battle, met exactly, leaves nothing to estimate an error from.
+                assert_eq!(beside.interval, None);
+                assert!(matches!(
+                    beside.status,
+                    Status::Provisional {
+                        reason: ProvisionalReason::SingleBattle,
+                        ..
+                    }
+                ));
                 println!("case {name}: provisional, the others as without it");
             }
             "dominance_chain" | "two_models_10_0" => {

@@ -117,6 +117,11 @@ proptest! {
                     board.boards.iter().map(|board| board.fitted.as_ref().map(|f| f.models.clone())).collect::<Vec<_>>()
                 };
                 prop_assume!(parts(&once) == parts(&twice));
+                // Doubled, a model with one battle has two: it is rated, and moves the mean of the rated.
+                let n_rated = |board: &Leaderboard| {
+                    board.boards.iter().flat_map(|board| &board.entries).filter(|entry| entry.rank.is_some()).count()
+                };
+                prop_assume!(n_rated(&once) == n_rated(&twice));
                 prop_assert!((x.rating - y.rating).abs() < 1e-6);
                 if let (Some(x), Some(y)) = (x.interval, y.interval) {
                     prop_assert!((x.standard_error / y.standard_error - 2.0_f64.sqrt()).abs() < 1e-6);

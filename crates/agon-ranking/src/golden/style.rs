@@ -142,12 +142,13 @@ fn a_constant_or_broken_feature_is_left_out_and_named() {
 }
 
 /// One battle of the large fixture.
-struct Battle {
-    a: String,
-    b: String,
-    outcome: f64,
-    judge: String,
-    totals: [(f64, f64); 4],
+pub(super) struct Battle {
+    pub(super) a: String,
+    pub(super) b: String,
+    pub(super) outcome: f64,
+    pub(super) judge: String,
+    pub(super) language: String,
+    pub(super) totals: [(f64, f64); 4],
 }
 
 fn read_battles(path: &std::path::Path) -> Vec<Battle> {
@@ -202,6 +203,7 @@ fn battle(row: &Row) -> Battle {
         b: text("model_b"),
         outcome,
         judge: text("judge"),
+        language: text("language"),
         totals: [
             both("sum_assistant", "_tokens"),
             both("header_count", ""),
@@ -212,7 +214,7 @@ fn battle(row: &Row) -> Battle {
 }
 
 /// The large fixture with model indices in alphabetical order.
-fn large_fixture() -> Option<(Vec<Battle>, Vec<String>, Vec<Comparison>)> {
+pub(super) fn large_fixture() -> Option<(Vec<Battle>, Vec<String>, Vec<Comparison>)> {
     let battles = read_battles(&testdata("votes/ranking-fixtures/battles-30k.parquet")?);
     let mut names: Vec<String> = battles
         .iter()

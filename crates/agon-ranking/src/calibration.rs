@@ -1,0 +1,513 @@
+//! Whether a fit describes the votes: predicted against observed win rates, deviance, dispersion, condition.
+
+use crate::Error;
+use crate::bradley_terry::{Fit, sigmoid};
+use crate::comparisons::Comparisons;
+use crate::interval::critical_value;
+use crate::linear_algebra::Matrix;
+
+/// How well a fit describes the battles it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// Predicted and observed score of each pair that met, in ascending order.
+    pub pairs: Vec<PairFit>,
+    /// Battles by the predicted score of their favourite, from ½ up to 1.
+    pub bins: Vec<CalibrationBin>,
+    /// Mean distance of predicted and observed scores over the bins, weighted by battles
+    /// (expected calibration error: Naeini et al. 2015). Small bins make it larger than the truth.
+    pub calibration_error: f64,
+    /// Twice the log-likelihood that the saturated model has over the fit (McCullagh & Nelder 1989, §2.3).
+    pub deviance: f64,
+    /// Pearson's χ² = Σ (score − n p)² / (n p (1 − p)) over groups of battles that share models and features.
+    pub pearson: f64,
+    /// Groups minus estimated parameters; negative when there are more parameters than groups.
+    pub degrees_of_freedom: i64,
+    /// Pearson's χ² over the degrees of freedom; `None` where there are none.
+    ///
+    /// About 1 for wins and losses that follow the model. Ties as half wins vary less than wins and losses do, and pull it
+    /// below 1 (which is why intervals come from the sandwich). Far above 1 the model misses something.
+    /// When features make nearly every battle a group of its own, neither it nor the deviance says much.
+    pub dispersion: Option<f64>,
+}
+
+/// Predicted and observed score of two models.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairFit {
+    /// Index of the first model; the lower of the two.
+    pub a: u32,
+    /// Index of the second model.
+    pub b: u32,
+    /// How often they met.
+    pub battles: u64,
+    /// Mean score of the first model, ties ½, in the weights of the battles.
+    pub observed: f64,
+    /// What the fit expects it to be, features included.
+    pub predicted: f64,
+    /// (observed − predicted) in standard errors of a binomial score; too small where ties are common.
+    pub residual: f64,
+}
+
+/// Battles whose favourite was expected to score between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CalibrationBin {
+    /// Lower bound of the predicted score.
+    pub lower: f64,
+    /// Upper bound, excluded except in the last bin.
+    pub upper: f64,
+    /// Number of battles.
+    pub battles: u64,
+    /// What was predicted and observed; `None` without battles.
+    pub scores: Option<BinScores>,
+}
+
+/// Mean scores of the favourites of one bin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BinScores {
+    /// Mean predicted score.
+    pub predicted: f64,
+    /// Mean observed score, ties ½.
+    pub observed: f64,
+    /// Lower end of the Wilson interval of the observed score.
+    pub observed_lower: f64,
+    /// Upper end of the Wilson interval.
+    pub observed_upper: f64,
+}
+
+/// The Wilson score interval of a proportion `share` of `n` trials (Wilson 1927).
+///
+/// (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n). A share with ties as ½ varies less than a proportion, so that
+/// the interval is then too wide rather than too narrow. `n` may be an effective number.
+///
+/// # Errors
+///
+/// [`Error::Option`] unless `share` lies in 0 to 1, `n` is a finite number above 0 and `level` between 0 and 1.
+///
+/// # Examples
+///
+/// ```
+/// use agon_ranking::calibration::wilson_interval;
+///
+/// let (lower, upper) = wilson_interval(0.8, 10.0, 0.95)?;
+/// assert!((lower - 0.490_162_5).abs() < 1e-6 && (upper - 0.943_317_8).abs() < 1e-6);
+/// # Ok::<(), agon_ranking::Error>(())
+/// ```
+pub fn wilson_interval(share: f64, n: f64, level: f64) -> Result<(f64, f64), Error> {
+    let z = critical_value(level)?;
+    if !(0.0..=1.0).contains(&share) {
+        return Err(Error::Option {
+            option: "share",
+            value: share,
+            expected: "a number from 0 to 1",
+        });
+    }
+    if !(n.is_finite() && n > 0.0) {
+        return Err(Error::Option {
+            option: "n",
+            value: n,
+            expected: "a finite number above 0",
+        });
+    }
+    let ratio = z * z / n;
+    let centre = share + ratio / 2.0;
+    let half = z * (share * (1.0 - share) / n + ratio / (4.0 * n)).sqrt();
+    // Rounding may step over the ends, which are met exactly at shares of 0 and 1.
+    let lower = ((centre - half) / (1.0 + ratio)).max(0.0);
+    let upper = ((centre + half) / (1.0 + ratio)).min(1.0);
+    Ok((lower, upper))
+}
+
+/// Compares a fit with the battles it was made from.
+///
+/// Each battle counts once, seen from its favourite, so that neither names nor sides matter. `comparisons` must be
+/// those of the fit; for a board, [`rated_comparisons`] gives them.
+///
+/// # Errors
+///
+/// [`Error::Length`] when the comparisons have another number of models or features than the fit, [`Error::NoBattles`],
+/// [`Error::Option`] unless there is at least one bin and the level lies between 0 and 1.
+///
+/// # Examples
+///
+/// ```
+/// use agon_ranking::calibration::calibration;
+/// use agon_ranking::{Comparison, Comparisons, FitOptions, fit};
+///
+/// let comparisons = Comparisons::new(
+///     2,
+///     [Comparison::new(0, 1, 1.0).with_count(3), Comparison::new(0, 1, 0.0)],
+/// )?;
+/// let fit = fit(&comparisons, &FitOptions::default())?;
+/// let calibration = calibration(&fit, &comparisons, 10, 0.95)?;
+/// // Two models are described exactly.
+/// assert!((calibration.pairs[0].observed - calibration.pairs[0].predicted).abs() < 1e-9);
+/// assert!(calibration.deviance.abs() < 1e-9 && calibration.degrees_of_freedom == 0);
+/// # Ok::<(), agon_ranking::Error>(())
+/// ```
+pub fn calibration(
+    fit: &Fit,
+    comparisons: &Comparisons,
+    bins: usize,
+    level: f64,
+) -> Result<Calibration, Error> {
+    check_fit(fit, comparisons)?;
+    critical_value(level)?;
+    if bins == 0 {
+        return Err(Error::Option {
+            option: "bins",
+            value: 0.0,
+            expected: "1 or more",
+        });
+    }
+    if comparisons.cells().is_empty() {
+        return Err(Error::NoBattles);
+    }
+    let mut tallies = vec![Tally::default(); bins];
+    let mut pairs: Vec<PairFit> = Vec::new();
+    let mut pair = Tally::default();
+    let mut pearson = 0.0;
+    let mut groups = 0_i64;
+    let cells = comparisons.cells();
+    for group in comparisons.groups() {
+        groups += 1;
+        let first = &cells[group.start];
+        let p = predicted(fit, comparisons, group.start);
+        let mut tally = Tally::default();
+        for cell in &cells[group.start..group.end] {
+            tally.battles = tally.battles.saturating_add(cell.count);
+            tally.mass += cell.mass();
+            tally.squares += cell.mass() * cell.weight;
+            tally.score += cell.mass() * cell.outcome;
+        }
+        tally.predicted = tally.mass * p;
+        let variance = p * (1.0 - p);
+        tally.variance = tally.squares * variance;
+        let distance = tally.score - tally.predicted;
+        if variance > 0.0 {
+            pearson += distance * distance / (tally.mass * variance);
+        }
+
+        let (favoured, score) = if p >= 0.5 {
+            (p, tally.score)
+        } else {
+            (1.0 - p, tally.mass - tally.score)
+        };
+        let bin = (((favoured - 0.5) * 2.0 * bins as f64) as usize).min(bins - 1);
+        tallies[bin].add(&Tally {
+            score,
+            predicted: tally.mass * favoured,
+            ..tally
+        });
+
+        let same = pairs
+            .last()
+            .is_some_and(|last| (last.a, last.b) == (first.i, first.j));
+        if !same {
+            pair = Tally::default();
+            pairs.push(PairFit {
+                a: first.i,
+                b: first.j,
+                battles: 0,
+                observed: 0.0,
+                predicted: 0.0,
+                residual: 0.0,
+            });
+        }
+        pair.add(&tally);
+        if let Some(last) = pairs.last_mut() {
+            last.battles = pair.battles;
+            last.observed = pair.score / pair.mass;
+            last.predicted = pair.predicted / pair.mass;
+            last.residual = if pair.variance > 0.0 {
+                (pair.score - pair.predicted) / pair.variance.sqrt()
+            } else {
+                0.0
+            };
+        }
+    }
+
+    let total: f64 = tallies.iter().map(|tally| tally.mass).sum();
+    let mut calibration_error = 0.0;
+    let width = 0.5 / bins as f64;
+    let mut filled = Vec::with_capacity(bins);
+    for (idx, tally) in tallies.iter().enumerate() {
+        let scores = if tally.battles == 0 {
+            None
+        } else {
+            let (predicted, observed) = (tally.predicted / tally.mass, tally.score / tally.mass);
+            calibration_error += tally.mass / total * (predicted - observed).abs();
+            // Kish's effective number: the number itself when all weights are equal.
+            let effective = tally.mass * tally.mass / tally.squares;
+            // A mean of scores can exceed 1 by rounding.
+            let (observed_lower, observed_upper) =
+                wilson_interval(observed.clamp(0.0, 1.0), effective, level)?;
+            Some(BinScores {
+                predicted,
+                observed,
+                observed_lower,
+                observed_upper,
+            })
+        };
+        filled.push(CalibrationBin {
+            lower: 0.5 + width * idx as f64,
+            upper: 0.5 + width * (idx as f64 + 1.0),
+            battles: tally.battles,
+            scores,
+        });
+    }
+    let location = usize::from(fit.ground.is_some());
+    let parameters = fit.strengths.len() - location + fit.coefficients.len();
+    let degrees_of_freedom = groups - parameters as i64;
+    // Rounding can leave the deviance of a perfect fit just below 0.
+    let deviance = 2.0 * (comparisons.saturated_log_likelihood() - fit.certificate.log_likelihood);
+    Ok(Calibration {
+        pairs,
+        bins: filled,
+        calibration_error,
+        deviance: deviance.max(0.0),
+        pearson,
+        degrees_of_freedom,
+        dispersion: (degrees_of_freedom > 0).then(|| pearson / degrees_of_freedom as f64),
+    })
+}
+
+/// The comparisons that the fit of a board was made from: battles of the rated models, numbered like the fit.
+///
+/// `models` is [`Fitted::models`](crate::Fitted::models).
+///
+/// # Errors
+///
+/// [`Error::ModelOutOfRange`] for a model that does not exist, [`Error::Option`] when the models do not ascend.
+pub fn rated_comparisons(
+    comparisons: &Comparisons,
+    models: &[usize],
+) -> Result<Comparisons, Error> {
+    check_models(comparisons.n_models(), models)?;
+    if let Some(pair) = models.windows(2).find(|pair| pair[0] >= pair[1]) {
+        return Err(Error::Option {
+            option: "models",
+            value: pair[1] as f64,
+            expected: "distinct indices in ascending order",
+        });
+    }
+    Ok(comparisons.among(models))
+}
+
+/// Observed and predicted scores of some models against each other, for heat maps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WinMatrix {
+    /// The models, in the order of rows and columns.
+    pub models: Vec<usize>,
+    /// Battles of the row's model with the column's, row by row.
+    pub battles: Vec<u64>,
+    /// Mean score of the row's model, ties ½; `None` where they never met.
+    pub observed: Vec<Option<f64>>,
+    /// Score that the fit expects when all features are 0; `None` for a model with itself.
+    pub predicted: Vec<Option<f64>>,
+}
+
+/// Makes the matrices of the given models, which may be in any order (that of the board, say).
+///
+/// # Errors
+///
+/// [`Error::Length`] as for [`calibration`], [`Error::ModelOutOfRange`] for a model that is not in the fit,
+/// [`Error::Option`] for a model that is named twice.
+pub fn win_matrix(
+    fit: &Fit,
+    comparisons: &Comparisons,
+    models: &[usize],
+) -> Result<WinMatrix, Error> {
+    check_fit(fit, comparisons)?;
+    check_models(comparisons.n_models(), models)?;
+    let n = models.len();
+    let mut position = vec![None; comparisons.n_models()];
+    for (idx, &model) in models.iter().enumerate() {
+        if position[model].replace(idx).is_some() {
+            return Err(Error::Option {
+                option: "models",
+                value: model as f64,
+                expected: "each model once",
+            });
+        }
+    }
+    let mut battles = vec![0_u64; n * n];
+    let mut scores = vec![0.0; n * n];
+    let mut masses = vec![0.0; n * n];
+    for cell in comparisons.cells() {
+        let (Some(row), Some(column)) = (position[cell.i as usize], position[cell.j as usize])
+        else {
+            continue;
+        };
+        for (idx, outcome) in [
+            (row * n + column, cell.outcome),
+            (column * n + row, 1.0 - cell.outcome),
+        ] {
+            battles[idx] = battles[idx].saturating_add(cell.count);
+            scores[idx] += cell.mass() * outcome;
+            masses[idx] += cell.mass();
+        }
+    }
+    let observed = scores
+        .iter()
+        .zip(&masses)
+        .map(|(score, &mass): (&f64, &f64)| (mass > 0.0).then(|| score / mass))
+        .collect();
+    let mut predicted = Vec::with_capacity(n * n);
+    for &row in models {
+        for &column in models {
+            predicted.push(if row == column {
+                None
+            } else {
+                fit.win_probability(row, column)
+            });
+        }
+    }
+    Ok(WinMatrix {
+        models: models.to_vec(),
+        battles,
+        observed,
+        predicted,
+    })
+}
+
+/// Condition number of the information matrix: largest over smallest eigenvalue, in what can be estimated.
+///
+/// The direction in which all strengths move together carries no information without a penalty, and is left out. Large
+/// numbers (1e8) mean that some difference is known far worse than others, 1e13 that it is lost in rounding.
+/// Features enter in their own units. Both eigenvalues come from power iteration (Golub & Van Loan 2013, §8.2), to about
+/// six digits.
+///
+/// # Errors
+///
+/// [`Error::Singular`]; [`Error::NoBattles`] for a fit of one model without features.
+pub fn condition_number(fit: &Fit) -> Result<f64, Error> {
+    let n_models = fit.strengths.len();
+    let mut information = fit.information.clone();
+    information.mirror();
+    let n = information.n();
+    let free = fit.ground.is_none();
+    if n == 0 || (n == 1 && !free) {
+        return Err(Error::NoBattles);
+    }
+    let trace: f64 = (0..n).map(|idx| information.get(idx, idx)).sum();
+    let mut shifted = information.clone();
+    if !free {
+        // Lifts the direction without information to the average eigenvalue; nothing else changes.
+        let lift = trace / (n as f64 * n_models as f64);
+        for column in 0..n_models {
+            for row in column..n_models {
+                shifted.add(row, column, lift);
+            }
+        }
+    }
+    shifted.factor().map_err(|_| Error::Singular)?;
+    let project = |vector: &mut [f64]| {
+        if !free {
+            let mean = vector[..n_models].iter().sum::<f64>() / n_models as f64;
+            for value in &mut vector[..n_models] {
+                *value -= mean;
+            }
+        }
+    };
+    let largest = dominant(n, project, |from, to| multiply(&information, from, to));
+    let smallest_inverse = dominant(n, project, |from, to| {
+        to.copy_from_slice(from);
+        shifted.solve(to);
+    });
+    Ok((largest * smallest_inverse).max(1.0))
+}
+
+/// Largest eigenvalue of a positive operator, within the space that `project` projects on.
+fn dominant(n: usize, project: impl Fn(&mut [f64]), apply: impl Fn(&[f64], &mut [f64])) -> f64 {
+    const STEPS: usize = 3_000;
+    const TOLERANCE: f64 = 1e-10;
+    // Any start with a part in every direction; irrational steps keep it from being orthogonal to one by symmetry.
+    let mut vector: Vec<f64> = (0..n)
+        .map(|idx| (1.0 + idx as f64 * std::f64::consts::SQRT_2).sin())
+        .collect();
+    project(&mut vector);
+    let mut image = vec![0.0; n];
+    let mut value = 0.0;
+    for _ in 0..STEPS {
+        let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+        for x in &mut vector {
+            *x /= norm;
+        }
+        apply(&vector, &mut image);
+        project(&mut image);
+        let next: f64 = vector.iter().zip(&image).map(|(x, y)| x * y).sum();
+        std::mem::swap(&mut vector, &mut image);
+        let done = (next - value).abs() <= TOLERANCE * next;
+        value = next;
+        if done {
+            break;
+        }
+    }
+    value
+}
+
+/// Product of a full symmetric matrix and a vector.
+fn multiply(matrix: &Matrix, from: &[f64], to: &mut [f64]) {
+    for (column, value) in to.iter_mut().enumerate() {
+        *value = matrix
+            .column(column)
+            .iter()
+            .zip(from)
+            .map(|(x, y)| x * y)
+            .sum();
+    }
+}
+
+/// Sums over battles.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    battles: u64,
+    mass: f64,
+    squares: f64,
+    score: f64,
+    predicted: f64,
+    variance: f64,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.battles = self.battles.saturating_add(other.battles);
+        self.mass += other.mass;
+        self.squares += other.squares;
+        self.score += other.score;
+        self.predicted += other.predicted;
+        self.variance += other.variance;
+    }
+}
+
+/// Expected score of the first model of a cell.
+fn predicted(fit: &Fit, comparisons: &Comparisons, idx: usize) -> f64 {
+    let cell = &comparisons.cells()[idx];
+    let mut d = fit.strengths[cell.i as usize] - fit.strengths[cell.j as usize];
+    for (x, beta) in comparisons.features_of(idx).iter().zip(&fit.coefficients) {
+        d += x * beta;
+    }
+    sigmoid(d)
+}
+
+fn check_fit(fit: &Fit, comparisons: &Comparisons) -> Result<(), Error> {
+    let expected = fit.strengths.len() + fit.coefficients.len();
+    let found = comparisons.n_models() + comparisons.n_features();
+    if found != expected || comparisons.n_models() != fit.strengths.len() {
+        return Err(Error::Length { found, expected });
+    }
+    Ok(())
+}
+
+fn check_models(n_models: usize, models: &[usize]) -> Result<(), Error> {
+    match models.iter().position(|&model| model >= n_models) {
+        None => Ok(()),
+        Some(row) => Err(Error::ModelOutOfRange {
+            row,
+            model: u32::try_from(models[row]).unwrap_or(u32::MAX),
+            n_models,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
