@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod progress;
 pub mod rank;
 pub mod release;
 pub mod serve;

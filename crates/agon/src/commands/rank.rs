@@ -2,23 +2,20 @@
 
 use std::{
     fs,
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, Write as _},
 };
 
 use agon_dataset::{Error, Input, ReadOptions, read_votes};
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{
     app::leaderboard::{InputBody, LocationSetting, RankError, Settings, TieRule, rank},
     cli::{Format, GlobalArgs, Location, RankArgs, Ties},
+    commands::progress::{self, Progress},
     exit_code::CommandError,
 };
 
 mod print;
-
-/// How long reading may take before a progress bar appears, in milliseconds.
-const PROGRESS_AFTER_MS: u128 = 1000;
 
 /// Ranks the models of vote files.
 ///
@@ -37,8 +34,18 @@ pub fn run(global: &GlobalArgs, args: RankArgs) -> Result<(), CommandError> {
         checksums: true,
         ..ReadOptions::default()
     };
-    let mut progress = Progress::new(global.quiet);
-    let votes = read_votes(inputs, &options, &mut |step| progress.show(&step)).map_err(refused)?;
+    let mut progress = Progress::new(global.quiet, progress::BYTES);
+    let votes = read_votes(inputs, &options, &mut |step| {
+        progress.show(step.bytes_read, step.bytes_total, || {
+            format!(
+                "[{}/{}] {} rows",
+                step.source_idx + 1,
+                step.n_sources,
+                step.rows
+            )
+        });
+    })
+    .map_err(refused)?;
     progress.finish();
 
     let settings = settings(&args);
@@ -136,55 +143,5 @@ fn rank_error(error: RankError, report: &agon_dataset::InputReport) -> CommandEr
             CommandError::usage(error).with_hint("choose a smaller --scale, --init or --anchor")
         }
         RankError::Ranking(_) => CommandError::from(error),
-    }
-}
-
-/// A progress bar on standard error, for inputs that take longer than a second.
-struct Progress {
-    started: std::time::Instant,
-    bar: Option<ProgressBar>,
-    is_wanted: bool,
-}
-
-impl Progress {
-    fn new(quiet: bool) -> Self {
-        Self {
-            started: std::time::Instant::now(),
-            bar: None,
-            is_wanted: !quiet && io::stderr().is_terminal(),
-        }
-    }
-
-    fn show(&mut self, step: &agon_dataset::Progress<'_>) {
-        if !self.is_wanted
-            || (self.bar.is_none() && self.started.elapsed().as_millis() < PROGRESS_AFTER_MS)
-        {
-            return;
-        }
-        let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(step.bytes_total, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template(
-                "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
-            ) {
-                bar.set_style(style);
-            }
-            bar
-        });
-        if let Some(total) = step.bytes_total {
-            bar.set_length(total);
-        }
-        bar.set_message(format!(
-            "[{}/{}] {} rows",
-            step.source_idx + 1,
-            step.n_sources,
-            step.rows
-        ));
-        bar.set_position(step.bytes_read);
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }

@@ -15,7 +15,10 @@ use serde_json::json;
 use crate::{
     app::pseudonym,
     cli::{GlobalArgs, ReleaseArgs},
-    commands::serve::{load_config, random_bytes},
+    commands::{
+        progress::{self, Progress},
+        serve::{load_config, random_bytes},
+    },
     config::Config,
     exit_code::CommandError,
     telemetry,
@@ -52,7 +55,8 @@ pub fn run(global: &GlobalArgs, args: ReleaseArgs) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let summary = runtime.block_on(release(&config, &args, &release_key))?;
+    let progress = Progress::new(global.quiet, progress::THINGS);
+    let summary = runtime.block_on(release(&config, &args, &release_key, progress))?;
     print_summary(global, &summary)
 }
 
@@ -60,6 +64,7 @@ async fn release(
     config: &Config,
     args: &ReleaseArgs,
     release_key: &[u8; 32],
+    mut progress: Progress,
 ) -> Result<ReleaseSummary, CommandError> {
     let store = Store::open(&config.data_dir).await.with_context(|| {
         format!(
@@ -70,8 +75,10 @@ async fn release(
     let created_at = args.created_at.unwrap_or_else(|| SystemClock.now());
     let mut writer = ReleaseWriter::create(&args.output, options(config, args, created_at))
         .map_err(release_error)?;
+    let newest = store.last_sequence().await?;
     let mut after = 0;
     loop {
+        progress.show(after, Some(newest.max(after)), || "battles".to_owned());
         let battles = store.voted_battles(after, PAGE_BATTLES).await?;
         let Some(last) = battles.last().and_then(|battle| battle.vote) else {
             break;
@@ -84,6 +91,7 @@ async fn release(
             }
         }
     }
+    progress.finish();
     store.close().await;
     writer.finish().map_err(release_error)
 }

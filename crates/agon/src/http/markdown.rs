@@ -2,7 +2,7 @@
 //!
 //! Two walls, and the content security policy behind them as the third:
 //! the renderer below writes only elements that it knows, from a syntax tree without raw HTML;
-//! then [`strict`] checks the result against a grammar of its own, and [`ammonia`] parses whatever does not fit as a browser would and keeps what is on its list.
+//! then `strict` checks the result against a grammar of its own, and [`ammonia`] parses whatever does not fit as a browser would and keeps what is on its list.
 //! The whole text is rendered each time, never a chunk, so that parts which are harmless alone cannot join into something else.
 //!
 //! | written | shown |
