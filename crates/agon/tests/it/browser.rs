@@ -473,3 +473,35 @@ async fn the_pages_are_reachable_by_keyboard_alone() {
     let result = browser.text(".result").await;
     assert!(result.contains("model-one"), "{result}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_can_be_pasted_removed_and_dropped() {
+    let Some(browser) = Browser::start(1280, 900, true).await else {
+        return;
+    };
+    let arena = TestArena::new().await;
+    browser.agree(&arena.url("/")).await;
+    // A real picture, drawn by the page, in the event that a clipboard or a drag makes.
+    let dispatch = |event: &str| {
+        format!(
+            "const canvas = document.createElement('canvas'); canvas.width = 32; canvas.height = 24; \
+             canvas.getContext('2d').fillRect(0, 0, 16, 24); \
+             canvas.toBlob(blob => {{ \
+               const data = new DataTransfer(); \
+               data.items.add(new File([blob], 'picture.png', {{ type: 'image/png' }})); \
+               {event} }}, 'image/png');"
+        )
+    };
+    let paste = "document.getElementById('prompt').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));";
+    let drop = "for (const kind of ['dragenter', 'dragover', 'drop']) document.getElementById('prompt').dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));";
+    browser.run(&dispatch(paste)).await;
+    browser.wait("#preview:not([hidden])").await;
+    browser.wait("#preview-remove").await.click().await.unwrap();
+    browser.wait("#preview[hidden]").await;
+    browser.run(&dispatch(drop)).await;
+    browser.wait("#preview:not([hidden])").await;
+    assert_eq!(browser.count("#drop-veil:not([hidden])").await, 0);
+    browser.ask("What is this?").await;
+    browser.wait(".prompt img").await;
+    assert_eq!(arena.app.store().counts().await.unwrap().battles, 1);
+}
