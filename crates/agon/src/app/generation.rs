@@ -13,7 +13,10 @@ use axum::body::Bytes;
 use futures_util::StreamExt as _;
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-use crate::app::{App, AppError, live::Phase};
+use crate::{
+    app::{App, AppError, live::Phase},
+    config::Secret,
+};
 
 /// The first pause before an answer's end is written again when the store fails, in milliseconds; it doubles.
 const STORE_PAUSE_MS: u64 = 100;
@@ -83,10 +86,14 @@ impl App {
         let request = self.request(battle, side, image);
         let seed = self.random_seed();
         self.live().begin(battle.id, side, turn_idx, attempt);
+        let secret = self.config().api_keys.get(model).cloned();
         let app = self.clone();
         self.inner.tasks.spawn(async move {
             let outcome = match provider {
-                Some(provider) => app.follow(&provider, request, seed, battle_side(key)).await,
+                Some(provider) => {
+                    app.follow(&provider, request, seed, battle_side(key), secret.as_ref())
+                        .await
+                }
                 None => Outcome::failed(ProviderError::new(
                     agon_providers::ErrorKind::Configuration,
                     "the model is no longer configured",
@@ -153,6 +160,7 @@ impl App {
         request: Request,
         seed: u64,
         (battle, side): (BattleId, Side),
+        secret: Option<&Secret>,
     ) -> Outcome {
         let started = Instant::now();
         let mut text = String::new();
@@ -174,11 +182,22 @@ impl App {
                     } else {
                         piece
                     };
+                    text.push_str(&piece);
+                    if secret.is_some_and(|secret| is_told(secret, &text, piece.len())) {
+                        self.live()
+                            .update(battle, side, |answer| answer.text.clear());
+                        return Outcome {
+                            duration: started.elapsed(),
+                            ..Outcome::failed(ProviderError::new(
+                                agon_providers::ErrorKind::MalformedResponse,
+                                "the answer holds the endpoint's own key",
+                            ))
+                        };
+                    }
                     self.live().update(battle, side, |answer| {
                         answer.text.push_str(&piece);
                         answer.phase = Phase::Streaming;
                     });
-                    text.push_str(&piece);
                 }
                 GenerationEvent::Finished { finish, usage } => {
                     return Outcome {
@@ -267,6 +286,17 @@ impl Outcome {
             failure: Some(error),
         }
     }
+}
+
+/// Whether the endpoint's own key stands in an answer whose last `n_new_bytes` are new.
+///
+/// A model cannot know the key, but an endpoint does, and a hostile or broken one may send it back.
+fn is_told(secret: &Secret, text: &str, n_new_bytes: usize) -> bool {
+    let secret = secret.expose().as_bytes();
+    let from = text.len().saturating_sub(n_new_bytes + secret.len());
+    text.as_bytes()[from..]
+        .windows(secret.len())
+        .any(|window| window == secret)
 }
 
 const fn battle_side(key: GenerationKey) -> (BattleId, Side) {

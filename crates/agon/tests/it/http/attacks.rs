@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cli::serve::{AGON, QUICK_MODELS},
-    test_arena::{Client, TestArena, scripted},
+    test_arena::{Client, TestArena, echo, scripted},
 };
 
 /// Longer than anything here takes when it works.
@@ -197,4 +197,36 @@ async fn an_answer_is_not_logged_however_much_is_asked_for() {
     for foreign in ["canary", "html5ever", "hyper", "reqwest"] {
         assert!(!log.contains(foreign), "{foreign}: {log}");
     }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_answers_with_its_own_key_shows_it_to_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let key_file = folder.path().join("key");
+    std::fs::write(&key_file, "sk-very-secret-123456\n").unwrap();
+    let toml = format!(
+        "[[model]]\nname = \"leaky\"\nprovider = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = {{ file = {key_file:?} }}\n"
+    );
+    let leaky = scripted(
+        "leaky",
+        vec![
+            Script::new()
+                .text("My key is sk-very-")
+                .text("secret-1234")
+                .text("56, use it!")
+                .finish(Finish::Stop),
+        ],
+    );
+    let store = agon_store::Store::in_memory().await.unwrap();
+    let arena = TestArena::configured(vec![leaky, echo("sound", "Sound: ")], &toml, store).await;
+    let voter = arena.voter().await;
+    let id = voter.answered("hello").await;
+    let battle = voter
+        .get(&format!("/api/v1/battles/{id}"))
+        .await
+        .expect(200);
+    assert_eq!(battle["status"], "failed");
+    assert!(!battle.to_string().contains("sk-very"), "{battle}");
+    let stored = arena.stored(&id).await;
+    assert!(!format!("{stored:?}").contains("sk-very"));
 }
