@@ -268,8 +268,9 @@ pub fn ranks(intervals: &[Option<(f64, f64)>]) -> Vec<Rank> {
 ///
 /// 1. Models are grouped by who met whom; each group is a board of its own.
 /// 2. In each group the part with most battles in which every model has scored against every other, directly or
-///    through others, is rated: there, and only there, a finite maximum exists (Ford 1957). Models tied to it by a
-///    single battle are left out, as one battle leaves no residual to judge it by.
+///    through others, is rated: there, and only there, a finite maximum exists (Ford 1957). A model tied to it by a
+///    single battle is placed by the fit but not rated, and has no say in the location, as one battle leaves no
+///    residual to judge it by.
 ///    Only battles among the rated models enter the fit, so nobody else can move them.
 /// 3. All others are provisional: see [`ProvisionalReason`].
 /// 4. Intervals come from the covariance under the anchor in use, places from the intervals.
