@@ -3,7 +3,7 @@
 //! [`image::normalise`] is the only way in for a picture: whatever the voter uploaded becomes one upright, flat, metadata-free JPEG or PNG, or is refused in words.
 //! Nothing else in the workspace decodes pictures.
 //!
-//! [`annotate`] labels text: [`annotate::style`] counts tokens and Markdown elements, the input of style control.
+//! [`annotate`] labels text: [`annotate::style`] counts tokens and Markdown elements, the input of style control; [`annotate::identity`] finds answers that say who gives them.
 //!
 //! Everything here is synchronous, takes and returns plain values, and reads neither clock, environment nor disk.
 //! [`image::normalise`] needs tens to hundreds of milliseconds of one core: call it in a bounded pool of blocking threads.

@@ -9,8 +9,9 @@ use foldhash::fast::RandomState;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
-    Error,
-    fate::{Place, Reason, Rejections, cut},
+    Aliases, Error,
+    fate::{Place, Reason, RejectedRow, Rejections, cut},
+    layout::verdict,
 };
 
 /// Models in one source.
@@ -37,6 +38,31 @@ impl Code {
 
     /// A null, absent or blank cell.
     pub(crate) const MISSING: Self = Self(Self::FIRST_FAULT);
+
+    /// Marks a model that had another name in the source.
+    const RENAMED: u32 = 1 << 29;
+
+    /// The position of a model, or what a winner is as a number, of a row that is kept.
+    #[inline]
+    pub(crate) const fn position(self) -> u32 {
+        self.0 & !(Self::RENAMED | Self::STRONG)
+    }
+
+    const fn is_renamed(self) -> bool {
+        self.0 & Self::RENAMED != 0 && !self.is_fault()
+    }
+
+    /// Marks a winner as one of a strong verdict.
+    const STRONG: u32 = 1 << 30;
+
+    /// A winner.
+    pub(crate) const fn of(winner: Winner) -> Self {
+        Self(winner as u32)
+    }
+
+    const fn is_strong(self) -> bool {
+        self.0 & Self::STRONG != 0 && !self.is_fault()
+    }
 
     const fn is_fault(self) -> bool {
         self.0 >= Self::FIRST_FAULT
@@ -78,6 +104,15 @@ enum Counts {
     Sparse(HashMap<(u32, u32), [u64; 4], RandomState>),
 }
 
+/// What is to be told of kept rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Noted {
+    /// Rows with a strong verdict.
+    pub(crate) n_strong: u64,
+    /// Rows with a model that had another name.
+    pub(crate) n_renamed: u64,
+}
+
 /// Counts the votes of one source, or of one part of it.
 #[derive(Debug)]
 pub(crate) struct Counter {
@@ -94,8 +129,14 @@ pub(crate) struct Counter {
     rejections: Rejections,
     kept: u64,
     n_named: u64,
+    noted: Noted,
+    aliases: Aliases,
+    /// Why a row without a winner is rejected.
+    without_winner: Reason,
     /// A hash of each kept row's id.
     id_hashes: Vec<u64>,
+    /// All rejected rows since they were last taken, when somebody wants them.
+    rejected_rows: Option<Vec<RejectedRow>>,
 }
 
 impl Counter {
@@ -117,8 +158,30 @@ impl Counter {
             rejections: Rejections::default(),
             kept: 0,
             n_named: 0,
+            noted: Noted::default(),
+            aliases: Aliases::default(),
+            without_winner: Reason::WinnerMissing,
             id_hashes: Vec::new(),
+            rejected_rows: None,
         }
+    }
+
+    /// Keeps every rejected row until it is taken.
+    pub(crate) fn keep_rejected_rows(&mut self) {
+        self.rejected_rows = Some(Vec::new());
+    }
+
+    /// The rows rejected since the last call, when they are kept.
+    pub(crate) fn take_rejected_rows(&mut self) -> Vec<RejectedRow> {
+        self.rejected_rows
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// The models, by position.
+    pub(crate) fn models(&self) -> &[String] {
+        &self.models
     }
 
     /// Sets how the source spells the columns of the models and the winner, for messages.
@@ -126,9 +189,26 @@ impl Counter {
         self.columns = columns;
     }
 
-    /// Rows rejected since the rejections were last taken.
-    pub(crate) fn n_rejected(&self) -> u64 {
-        self.rejections.count()
+    /// Sets which models are counted under other names.
+    pub(crate) fn set_aliases(&mut self, aliases: Option<&Aliases>) {
+        self.aliases = aliases.cloned().unwrap_or_default();
+    }
+
+    /// Sets why a row without a winner is rejected.
+    pub(crate) fn set_without_winner(&mut self, reason: Reason) {
+        self.without_winner = reason;
+    }
+
+    /// The name of a model, unless the code says that the cell is faulty.
+    pub(crate) fn name_of(&self, model: Code) -> Option<&str> {
+        self.models
+            .get(model.position() as usize)
+            .map(String::as_str)
+    }
+
+    /// Rows rejected for a fault since the rejections were last taken.
+    pub(crate) fn n_faults(&self) -> u64 {
+        self.rejections.n_faults()
     }
 
     /// The meaning of the text of a model's cell.
@@ -170,8 +250,11 @@ impl Counter {
             composed = text.nfc().collect();
             &composed
         };
+        let new = self.aliases.get(name).map(str::to_owned);
+        let renamed = if new.is_some() { Code::RENAMED } else { 0 };
+        let name = new.as_deref().unwrap_or(name);
         if let Some(&position) = self.positions.get(name) {
-            return Code(position);
+            return Code(position | renamed);
         }
         if self.models.len() >= MODELS_MAX {
             self.too_many_models = true;
@@ -181,7 +264,7 @@ impl Counter {
         self.models.push(name.to_owned());
         self.positions.insert(name.to_owned(), position);
         self.make_room();
-        Code(position)
+        Code(position | renamed)
     }
 
     /// The meaning of the text of a winner's cell.
@@ -197,7 +280,13 @@ impl Counter {
             Ok(text) if text.trim().is_empty() => Code::MISSING,
             Ok(text) => match Winner::parse(text) {
                 Ok(winner) => Code(winner as u32),
-                Err(error) => self.fault(Reason::WinnerUnknown, error.value.trim()),
+                Err(error) => match verdict::parse(text) {
+                    Some(verdict) if verdict.is_strong => {
+                        Code(verdict.winner as u32 | Code::STRONG)
+                    }
+                    Some(verdict) => Code::of(verdict.winner),
+                    None => self.fault(Reason::WinnerUnknown, error.value.trim()),
+                },
             },
         };
         if self.winner_spellings.len() < FAULTS_MAX {
@@ -211,7 +300,8 @@ impl Counter {
         self.fault(Reason::RowMalformed, detail)
     }
 
-    fn fault(&mut self, reason: Reason, value: &str) -> Code {
+    /// A cell with this fault.
+    pub(crate) fn fault(&mut self, reason: Reason, value: &str) -> Code {
         let value = cut(value);
         // Equal faults share their place, so that a column of one wrong type does not use up the room.
         let known = self
@@ -281,32 +371,76 @@ impl Counter {
     /// Counts one row.
     #[inline]
     pub(crate) fn row(&mut self, a: Code, b: Code, winner: Code, place: impl FnOnce() -> RowPlace) {
-        if (a.0 | b.0 | winner.0) < Code::FIRST_FAULT && a != b {
-            self.kept += 1;
-            match &mut self.counts {
-                Counts::Dense { stride, table } => {
-                    let pair = a.0 as usize * *stride + b.0 as usize;
-                    table[pair * 4 + winner.0 as usize] += 1;
-                }
-                Counts::Sparse(sparse) => {
-                    sparse.entry((a.0, b.0)).or_default()[winner.0 as usize] += 1;
-                }
-            }
+        if (a.0 | b.0 | winner.0) < Code::RENAMED && a != b {
+            self.keep(a, b, winner, 1);
+        } else if Self::would_keep(a, b, winner) {
+            self.note(a, b, winner, 1);
+            let plain = |code: Code| Code(code.position());
+            self.keep(plain(a), plain(b), plain(winner), 1);
         } else {
             self.reject_row(a, b, winner, place());
         }
     }
 
+    /// Counts `n` equal rows.
+    pub(crate) fn rows(&mut self, a: Code, b: Code, winner: Winner, n: u64) {
+        self.note(a, b, Code::of(winner), n);
+        let plain = |code: Code| Code(code.position());
+        self.keep(plain(a), plain(b), Code::of(winner), n);
+    }
+
+    #[inline]
+    fn keep(&mut self, a: Code, b: Code, winner: Code, n: u64) {
+        self.kept += n;
+        match &mut self.counts {
+            Counts::Dense { stride, table } => {
+                let pair = a.0 as usize * *stride + b.0 as usize;
+                table[pair * 4 + winner.0 as usize] += n;
+            }
+            Counts::Sparse(sparse) => {
+                sparse.entry((a.0, b.0)).or_default()[winner.0 as usize] += n;
+            }
+        }
+    }
+
+    /// Notes what is to be told of `n` kept rows, for those that are not counted by [`Counter::row`].
+    #[inline]
+    pub(crate) fn note(&mut self, a: Code, b: Code, winner: Code, n: u64) {
+        self.noted.n_strong += if winner.is_strong() { n } else { 0 };
+        self.noted.n_renamed += if a.is_renamed() || b.is_renamed() {
+            n
+        } else {
+            0
+        };
+    }
+
+    /// Rejects a row that would not be kept.
+    #[inline]
+    pub(crate) fn reject(&mut self, a: Code, b: Code, winner: Code, place: RowPlace) {
+        self.reject_row(a, b, winner, place);
+    }
+
     /// Whether such a row would be kept.
     #[inline]
     pub(crate) fn would_keep(a: Code, b: Code, winner: Code) -> bool {
-        (a.0 | b.0 | winner.0) < Code::FIRST_FAULT && a != b
+        (a.0 | b.0 | winner.0) < Code::FIRST_FAULT && a.position() != b.position()
     }
 
     /// Notes that the last kept row was of a battle with known names.
     #[inline]
     pub(crate) fn add_named(&mut self, n: u64) {
         self.n_named += n;
+    }
+
+    /// What is to be told of the kept rows since the last call.
+    pub(crate) fn take_noted(&mut self) -> Noted {
+        std::mem::take(&mut self.noted)
+    }
+
+    /// Adds what another counter noted.
+    pub(crate) fn add_noted(&mut self, noted: Noted) {
+        self.noted.n_strong += noted.n_strong;
+        self.noted.n_renamed += noted.n_renamed;
     }
 
     /// Notes the id of the last kept row.
@@ -330,7 +464,7 @@ impl Counter {
             }
             let (reason, value) = match (fault_of(code), cell) {
                 (Some(fault), _) => (fault.reason, fault.value.clone()),
-                (None, Cell::Winner) => (Reason::WinnerMissing, None),
+                (None, Cell::Winner) => (self.without_winner, None),
                 (None, Cell::ModelA | Cell::ModelB) => (Reason::ModelMissing, None),
             };
             if found.as_ref().is_none_or(|(first, ..)| reason < *first) {
@@ -338,32 +472,52 @@ impl Counter {
             }
         }
         let (reason, cell, value) = found.unwrap_or_else(|| {
-            let name = self.models.get(a.0 as usize).map(|name| cut(name));
+            let name = self.name_of(a).map(cut);
             (Reason::SelfBattle, None, name)
         });
-        let column = cell.map(|cell| self.columns[cell as usize].clone());
         let source = &self.source;
-        self.rejections.add(reason, value.as_deref(), || Place {
+        let columns = &self.columns;
+        let place = || Place {
             source: source.clone(),
             row: place.row,
             line: place.line,
-            column,
+            column: cell.map(|cell| columns[cell as usize].clone()),
             value: value.clone(),
-        });
+        };
+        if let Some(rows) = &mut self.rejected_rows {
+            rows.push(RejectedRow {
+                reason,
+                place: place(),
+            });
+        }
+        self.rejections.add(reason, value.as_deref(), place);
     }
 
     /// Rejects a row that could not be taken apart.
     #[cold]
     pub(crate) fn reject_unreadable(&mut self, place: RowPlace, detail: &str) {
+        self.reject_whole(place, Reason::RowMalformed, detail);
+    }
+
+    /// Rejects a row as a whole.
+    #[cold]
+    pub(crate) fn reject_whole(&mut self, place: RowPlace, reason: Reason, detail: &str) {
         let source = &self.source;
-        let value = cut(detail);
-        self.rejections.add(Reason::RowMalformed, None, || Place {
+        let place = || Place {
             source: source.clone(),
             row: place.row,
             line: place.line,
             column: None,
-            value: Some(value),
-        });
+            value: Some(cut(detail)),
+        };
+        if let Some(rows) = &mut self.rejected_rows {
+            rows.push(RejectedRow {
+                reason,
+                place: place(),
+            });
+        }
+        let value = (reason != Reason::RowMalformed).then_some(detail);
+        self.rejections.add(reason, value, place);
     }
 
     /// What was rejected since the last call, and forgets faulty spellings, so that what is remembered of one part of a source does not depend on another.
@@ -456,6 +610,7 @@ pub(crate) fn add_to_tally(parts: &[Counter], tally: &mut Tally) {
 pub(crate) struct SourceSums {
     pub(crate) kept: u64,
     pub(crate) n_named: u64,
+    pub(crate) noted: Noted,
     pub(crate) id_hashes: Vec<u64>,
 }
 
@@ -465,6 +620,8 @@ pub(crate) fn sums(parts: &mut [Counter]) -> SourceSums {
     for part in parts {
         sums.kept += part.kept;
         sums.n_named += part.n_named;
+        sums.noted.n_strong += part.noted.n_strong;
+        sums.noted.n_renamed += part.noted.n_renamed;
         sums.id_hashes.append(&mut part.id_hashes);
     }
     sums

@@ -5,11 +5,16 @@ pub(crate) mod json;
 pub(crate) mod parquet;
 pub(crate) mod window;
 
-use crate::{Error, Format, count::Counter, fate::Rejections};
+use crate::{
+    Aliases, Error, FeatureOrigin, Format,
+    battles::collect::Collector,
+    count::Counter,
+    fate::{COLUMNS_SHOWN_MAX, Rejections, cut},
+};
 
 /// How rows are read, whatever the shape of the file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DecodeOptions {
+pub(crate) struct DecodeOptions<'a> {
     /// Stop at the first rejected row.
     pub(crate) strict: bool,
     /// Note a hash of each id.
@@ -18,6 +23,10 @@ pub(crate) struct DecodeOptions {
     pub(crate) record_bytes_max: usize,
     /// Threads that decode one file at most.
     pub(crate) n_threads_max: usize,
+    /// Models that are counted under other names.
+    pub(crate) aliases: Option<&'a Aliases>,
+    /// What takes the rows; without it they are only counted.
+    pub(crate) collector: Option<&'a Collector<'a>>,
 }
 
 /// What one source held.
@@ -28,7 +37,21 @@ pub(crate) struct Decoded {
     /// Parts of the source, in no order that matters.
     pub(crate) counters: Vec<Counter>,
     pub(crate) rejections: Rejections,
+    /// The names of its columns, as far as they are shown.
+    pub(crate) columns: Vec<String>,
+    /// What is unusual about its text.
+    pub(crate) oddities: Vec<&'static str>,
+    /// Where each selected feature comes from, when rows are collected.
+    pub(crate) origins: Vec<FeatureOrigin>,
 }
+
+/// The names of columns, as far as they are shown.
+pub(crate) fn shown_columns<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    names.take(COLUMNS_SHOWN_MAX).map(cut).collect()
+}
+
+/// What is said of a text that begins with a byte order mark.
+pub(crate) const BYTE_ORDER_MARK: &str = "it begins with a byte order mark";
 
 /// Told from time to time how many bytes and rows are done.
 pub(crate) type OnProgress<'a> = dyn FnMut(u64, u64) + 'a;
@@ -48,7 +71,7 @@ pub(crate) fn id_hash(id: &[u8]) -> u64 {
 }
 
 /// Checks limits and, in strict mode, that nothing was rejected.
-pub(crate) fn check(counter: &Counter, options: DecodeOptions) -> Result<(), Error> {
+pub(crate) fn check(counter: &Counter, options: DecodeOptions<'_>) -> Result<(), Error> {
     counter.check()?;
     if options.strict
         && let Some(error) = counter.first_rejection()

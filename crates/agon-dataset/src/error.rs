@@ -43,6 +43,14 @@ pub enum Error {
         /// What it looks like.
         found: &'static str,
     },
+    /// A compressed input unpacks to more than is taken, as those do that are made to fill disks: unpack it first when it is meant to be that large.
+    #[error("`{path}` is not read: {detail}; if that is meant, unpack it and give what is in it")]
+    UnpackLimit {
+        /// What was read.
+        path: String,
+        /// The limit and what passes it.
+        detail: String,
+    },
     /// Needed columns are missing: rename them.
     #[error(
         "`{path}` has no columns for {missing}: found {}; accepted are `model_a`, `model_b`, `winner` or `left`, `right`, `winner`",
@@ -55,6 +63,62 @@ pub enum Error {
         missing: &'static str,
         /// The columns that are there, the first [`crate::fate::COLUMNS_SHOWN_MAX`] of them.
         found: Vec<String>,
+    },
+    /// The source is known and has no votes: give another.
+    #[error("`{path}` has no votes: it is {format}, {found}")]
+    NoVotes {
+        /// What was read.
+        path: String,
+        /// The set that it is.
+        format: &'static str,
+        /// What its rows are, in words.
+        found: &'static str,
+    },
+    /// A selected column is missing: select another, or rename it.
+    #[error("`{path}` has nothing for the {what} `{name}`: {detail}")]
+    MissingSelected {
+        /// What was read.
+        path: String,
+        /// What was selected: a feature, a slice or a weight.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// The names that would do, and the first [`crate::fate::COLUMNS_SHOWN_MAX`] of the columns that are there.
+        detail: String,
+    },
+    /// A column of times counts in more than one unit: bring it into one.
+    #[error(
+        "the times of `{path}` are {expected} in row {first_row} and {found} in row {row}: one unit is expected"
+    )]
+    MixedTimeUnits {
+        /// What was read.
+        path: String,
+        /// The unit of the first number.
+        expected: &'static str,
+        /// Its row, from 1.
+        first_row: u64,
+        /// The first other unit.
+        found: &'static str,
+        /// Its row, from 1.
+        row: u64,
+    },
+    /// More labels than make slices: select another column.
+    #[error("column `{column}` of `{path}` has more than {n_max} different labels")]
+    TooManyLabels {
+        /// What was read.
+        path: String,
+        /// The column.
+        column: String,
+        /// The limit.
+        n_max: usize,
+    },
+    /// Nothing tells rows of the same content from battles of the same models: compare by id, or not at all.
+    #[error(
+        "`{path}` has no times, messages or prompts, without which rows of equal content cannot be told from battles that ended alike"
+    )]
+    NoContentToCompare {
+        /// What was read.
+        path: String,
     },
     /// Two columns claim to be the same thing: remove one.
     #[error("`{path}` has more than one column `{column}`")]
@@ -163,6 +227,16 @@ pub enum Error {
     },
 }
 
+/// What was looked for and what is there, in words; of columns of numbers alone, or of all.
+pub(crate) fn found_instead(looked_for: &str, are_numbers: bool, found: &[String]) -> String {
+    let kind = if are_numbers {
+        "columns of numbers"
+    } else {
+        "columns"
+    };
+    format!("looked for {looked_for}; {kind} are {}", list(found))
+}
+
 fn list(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
@@ -178,6 +252,12 @@ fn accepted(reason: &Reason) -> &'static str {
         }
         Reason::ModelMissing => ": expected the name of a model",
         Reason::SelfBattle => ": expected two different models",
-        Reason::RowMalformed => "",
+        Reason::RowMalformed
+        | Reason::WinnerAmbiguous
+        | Reason::NoVote
+        | Reason::NotAVote
+        | Reason::NotAPair
+        | Reason::RepeatedId
+        | Reason::RepeatedContent => "",
     }
 }

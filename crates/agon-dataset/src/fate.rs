@@ -29,18 +29,36 @@ pub enum Reason {
     WinnerMissing,
     /// The winner is in no known spelling.
     WinnerUnknown,
+    /// The winner is said in several ways that contradict each other: two sides are marked, or a name and a tie.
+    WinnerAmbiguous,
     /// A model against itself.
     SelfBattle,
+    /// Nobody voted on this conversation. Some sets publish such rows among the others; they are no fault.
+    NoVote,
+    /// A log's event of another kind: an answer, a like, a share. It is no fault.
+    NotAVote,
+    /// A rating of an answer that was not one of exactly two. Likes are not battles.
+    NotAPair,
+    /// A row with the same id came before, and [`crate::Dedup::Id`] was asked for.
+    RepeatedId,
+    /// A row with the same content came before, and [`crate::Dedup::Content`] was asked for.
+    RepeatedContent,
 }
 
 impl Reason {
     /// All of them, in the order in which they are looked for.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 11] = [
         Self::RowMalformed,
         Self::ModelMissing,
         Self::WinnerMissing,
         Self::WinnerUnknown,
+        Self::WinnerAmbiguous,
         Self::SelfBattle,
+        Self::NoVote,
+        Self::NotAVote,
+        Self::NotAPair,
+        Self::RepeatedId,
+        Self::RepeatedContent,
     ];
 
     /// The code that appears in JSON and in documentation, such as `winner_unknown`.
@@ -50,7 +68,13 @@ impl Reason {
             Self::ModelMissing => "model_missing",
             Self::WinnerMissing => "winner_missing",
             Self::WinnerUnknown => "winner_unknown",
+            Self::WinnerAmbiguous => "winner_ambiguous",
             Self::SelfBattle => "self_battle",
+            Self::NoVote => "no_vote",
+            Self::NotAVote => "not_a_vote",
+            Self::NotAPair => "not_a_pair",
+            Self::RepeatedId => "repeated_id",
+            Self::RepeatedContent => "repeated_content",
         }
     }
 
@@ -61,8 +85,19 @@ impl Reason {
             Self::ModelMissing => "no model name",
             Self::WinnerMissing => "no winner",
             Self::WinnerUnknown => "unknown winner",
+            Self::WinnerAmbiguous => "a winner that contradicts itself",
             Self::SelfBattle => "a model against itself",
+            Self::NoVote => "nobody voted",
+            Self::NotAVote => "an event that is no vote",
+            Self::NotAPair => "a rating that compares no two answers",
+            Self::RepeatedId => "the id of an earlier row",
+            Self::RepeatedContent => "the content of an earlier row",
         }
+    }
+
+    /// Whether the row is a fault of the input, rather than one that a sound source has too. Strict reading refuses faults alone.
+    pub const fn is_fault(self) -> bool {
+        !matches!(self, Self::NoVote | Self::NotAVote)
     }
 
     /// The same reason as a constant.
@@ -72,7 +107,13 @@ impl Reason {
             Self::ModelMissing => &Self::ModelMissing,
             Self::WinnerMissing => &Self::WinnerMissing,
             Self::WinnerUnknown => &Self::WinnerUnknown,
+            Self::WinnerAmbiguous => &Self::WinnerAmbiguous,
             Self::SelfBattle => &Self::SelfBattle,
+            Self::NoVote => &Self::NoVote,
+            Self::NotAVote => &Self::NotAVote,
+            Self::NotAPair => &Self::NotAPair,
+            Self::RepeatedId => &Self::RepeatedId,
+            Self::RepeatedContent => &Self::RepeatedContent,
         }
     }
 }
@@ -114,6 +155,15 @@ impl fmt::Display for Place {
     }
 }
 
+/// One row that was rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectedRow {
+    /// Why.
+    pub reason: Reason,
+    /// Where, and what stands there.
+    pub place: Place,
+}
+
 /// The rows that were rejected for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedRows {
@@ -150,8 +200,18 @@ pub struct SourceReport {
     pub rows: u64,
     /// The rows that were kept.
     pub kept: u64,
-    /// SHA-256 of its bytes in lower-case hexadecimal, when asked for.
+    /// SHA-256 of its bytes as they lie there, in lower-case hexadecimal, when asked for: of the compressed file, and of the whole archive for a file in one.
     pub sha256: Option<String>,
+    /// The file in a zip archive that it is.
+    pub member: Option<String>,
+    /// The names of its columns, or the keys of its first record, the first [`COLUMNS_SHOWN_MAX`] of them.
+    pub columns: Vec<String>,
+    /// What its times are given in: `seconds`, `milliseconds`, `microseconds`, `nanoseconds`, or `dates`, when they were read and there are any.
+    pub time_unit: Option<&'static str>,
+    /// What is unusual about its text, in words: a byte order mark, another separator than the comma, line ends of two bytes.
+    pub oddities: Vec<&'static str>,
+    /// What its server calls this version of it, for a remote source. Of Parquet behind a network there is no checksum unless [`crate::ReadOptions::remote_checksums`] asks for it, as only a part is fetched.
+    pub etag: Option<String>,
 }
 
 /// A file of a folder that holds no votes.
@@ -174,6 +234,10 @@ pub struct InputReport {
     pub rejected: BTreeMap<Reason, RejectedRows>,
     /// Kept rows whose column `anony` says that the names were known to the voter. They are kept, as some published tables rate them too.
     pub n_named: u64,
+    /// Kept rows with a model that is counted under another name, when [`crate::ReadOptions::aliases`] has some.
+    pub n_renamed: u64,
+    /// Kept rows whose verdict says that the winner is much better (`A>>B`). They count once, as all others.
+    pub n_strong: u64,
     /// Kept rows whose id stood in an earlier row already, when [`crate::ReadOptions::repeated_ids`] asks for it and a kept row has an id. They are kept.
     pub n_repeated_ids: Option<u64>,
     /// Groups of model names that are equal but for case. They are kept apart.
@@ -234,17 +298,22 @@ impl Rejections {
         }
     }
 
-    /// The first of all rejected rows.
+    /// The first of all rejected rows that are faults.
     pub(crate) fn first(&self) -> Option<(Reason, &Place)> {
         self.0
             .iter()
+            .filter(|(reason, _)| reason.is_fault())
             .map(|(&reason, rejected)| (reason, &rejected.first))
             .min_by_key(|(_, place)| place.row)
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> u64 {
-        self.0.values().map(|rejected| rejected.count).sum()
+    /// How many of them are faults.
+    pub(crate) fn n_faults(&self) -> u64 {
+        self.0
+            .iter()
+            .filter(|(reason, _)| reason.is_fault())
+            .map(|(_, rejected)| rejected.count)
+            .sum()
     }
 
     /// Adds these to a report; the ones that are there already came first.

@@ -1,28 +1,39 @@
-//! What to read: files, folders, patterns and streams; and what their first bytes say they are.
+//! What to read: files, folders, patterns, streams and remote objects; and what their first bytes say they are.
+//!
+//! [`local`] finds files, `shape` recognises what they are, `container` and `archive` take compressions apart, and [`access`] is how bytes are fetched.
 
 use std::{
-    ffi::OsString,
     fmt,
-    fs::{self, File},
-    io::{self, Read, Seek as _, SeekFrom},
-    path::{Component, Path, PathBuf},
+    fs::File,
+    io::{self, Read, Seek as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
-use glob::Pattern;
+use sha2::{Digest as _, Sha256};
 
 use crate::Error;
 
-/// Bytes looked at to recognise a format.
-const HEAD_BYTES: usize = 16 * 1024;
+pub mod access;
+mod archive;
+mod container;
+mod local;
+mod shape;
+#[cfg(test)]
+mod tests;
 
-/// As in a shell, hidden files are matched by patterns that say so only.
-const MATCH_OPTIONS: glob::MatchOptions = glob::MatchOptions {
-    case_sensitive: true,
-    require_literal_separator: true,
-    require_literal_leading_dot: true,
-};
+pub use access::RandomAccess;
+pub(crate) use container::Outer;
+pub use container::{LAYERS_MAX, RATIO_FREE_BYTES, UnpackLimits};
+pub(crate) use shape::{Shape, without_byte_order_mark};
+
+use access::{Cursor, LocalFile, read_range};
+use container::{Checksum, Metered, Stream, Watched, sha256_of, spool, unwrap};
+use shape::{HEAD_BYTES, Recognised, is_zip, recognise};
 
 /// Something to read votes from.
+///
+/// Whatever it is may be compressed (gzip, zstd, bzip2) or a zip archive, whose files are then read in the order of their names.
 pub enum Input {
     /// A file, or a folder: the `data/*.parquet` of a release, or else every file in it that holds votes, in the order of their names.
     Path(PathBuf),
@@ -35,6 +46,13 @@ pub enum Input {
         /// The stream.
         reader: Box<dyn Read + Send>,
     },
+    /// Bytes that can be read at any place, such as an object behind a network. Of Parquet, only what is needed is read.
+    Object {
+        /// The bytes.
+        object: Arc<dyn RandomAccess>,
+        /// Whether it only stands in a folder that was given, and is skipped when it holds no votes.
+        is_incidental: bool,
+    },
 }
 
 impl fmt::Debug for Input {
@@ -46,6 +64,14 @@ impl fmt::Debug for Input {
                 .debug_struct("Reader")
                 .field("name", name)
                 .finish_non_exhaustive(),
+            Self::Object {
+                object,
+                is_incidental,
+            } => f
+                .debug_struct("Object")
+                .field("name", &object.name())
+                .field("is_incidental", is_incidental)
+                .finish(),
         }
     }
 }
@@ -70,8 +96,44 @@ impl Input {
 /// What the content of a source was recognised as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Parquet with the columns of VisionArena-Battle.
+    /// VisionArena-Battle, and the releases that Agon writes.
     VisionArenaBattle,
+    /// VisionArena-Chat, which has no votes and is refused.
+    VisionArenaChat,
+    /// The first version of vision-arena-bench, which had votes.
+    VisionArenaBench,
+    /// chatbot_arena_conversations, the 33 thousand battles of 2023.
+    ChatbotArena33k,
+    /// arena-human-preference-55k, whose winner is three columns.
+    HumanPreference55k,
+    /// arena-human-preference-100k.
+    HumanPreference100k,
+    /// arena-human-preference-140k.
+    HumanPreference140k,
+    /// arena-expert-5k.
+    ArenaExpert5k,
+    /// search-arena, of both releases.
+    SearchArena,
+    /// webdev-arena-preference-10k.
+    WebDevArena,
+    /// comparia-votes, whose winner is a name or a flag.
+    CompariaVotes,
+    /// The later votes of compar:IA, a choice for each turn.
+    CompariaChoices,
+    /// WildVision's battles.
+    WildVisionBattle,
+    /// The human judgements of MT-bench.
+    MtBenchHuman,
+    /// The cleaned battles of GenAI-Arena.
+    GenAiArena,
+    /// A log of FastChat's web server.
+    FastChatLog,
+    /// Feedback exported from Open WebUI.
+    OpenWebUiFeedback,
+    /// A square table of wins.
+    WinMatrix,
+    /// The three columns that Evalica reads.
+    Evalica,
     /// Parquet with at least the models and the winner.
     BattlesParquet,
     /// A table in text, the fields separated by commas, semicolons, tabs or bars.
@@ -89,6 +151,24 @@ impl Format {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::VisionArenaBattle => "vision-arena-battle",
+            Self::VisionArenaChat => "vision-arena-chat",
+            Self::VisionArenaBench => "vision-arena-bench",
+            Self::ChatbotArena33k => "chatbot-arena-33k",
+            Self::HumanPreference55k => "arena-human-preference-55k",
+            Self::HumanPreference100k => "arena-human-preference-100k",
+            Self::HumanPreference140k => "arena-human-preference-140k",
+            Self::ArenaExpert5k => "arena-expert-5k",
+            Self::SearchArena => "search-arena",
+            Self::WebDevArena => "webdev-arena",
+            Self::CompariaVotes => "comparia-votes",
+            Self::CompariaChoices => "comparia-choices",
+            Self::WildVisionBattle => "wildvision-battle",
+            Self::MtBenchHuman => "mt-bench-human",
+            Self::GenAiArena => "genai-arena",
+            Self::FastChatLog => "fastchat-log",
+            Self::OpenWebUiFeedback => "open-webui-feedback",
+            Self::WinMatrix => "win-matrix",
+            Self::Evalica => "evalica",
             Self::BattlesParquet => "battles-parquet",
             Self::BattlesCsv => "battles-csv",
             Self::BattlesJson => "battles-json",
@@ -109,28 +189,44 @@ pub(crate) struct Source {
     /// As messages call it.
     pub(crate) path: String,
     pub(crate) content: Content,
-    /// Whether it only stands in a folder that was given, and may thus be something else than votes.
+    /// The file in an archive that it is.
+    pub(crate) member: Option<String>,
+    /// Whether it only stands in a folder or an archive that was given, and may thus be something else than votes.
     pub(crate) is_incidental: bool,
 }
 
 pub(crate) enum Content {
     File(PathBuf),
-    Reader(Box<dyn Read + Send>),
+    Reader(Stream),
+    Object(Arc<dyn RandomAccess>),
+    Member(archive::Member),
+    /// It cannot be read, which is told when its turn comes.
+    Refused(Box<Error>),
 }
 
 /// The sources that the inputs stand for.
-pub(crate) fn sources(inputs: Vec<Input>) -> Result<Vec<Source>, Error> {
+pub(crate) fn sources(inputs: Vec<Input>, limits: UnpackLimits) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::new();
     for input in inputs {
         match input {
             Input::Reader { name, reader } => sources.push(Source {
                 path: name,
                 content: Content::Reader(reader),
+                member: None,
                 is_incidental: false,
             }),
-            Input::Path(path) => add_path(path, &mut sources)?,
+            Input::Object {
+                object,
+                is_incidental,
+            } => sources.push(Source {
+                path: object.name().to_owned(),
+                content: Content::Object(object),
+                member: None,
+                is_incidental,
+            }),
+            Input::Path(path) => local::add_path(path, &mut sources)?,
             Input::Pattern(pattern) => {
-                let paths = matching(&pattern)?;
+                let paths = local::matching(&pattern)?;
                 if paths.is_empty() {
                     return Err(Error::NothingToRead {
                         input: pattern,
@@ -138,266 +234,225 @@ pub(crate) fn sources(inputs: Vec<Input>) -> Result<Vec<Source>, Error> {
                     });
                 }
                 for path in paths {
-                    add_path(path, &mut sources)?;
+                    local::add_path(path, &mut sources)?;
                 }
             }
         }
     }
-    Ok(sources)
+    let mut all = Vec::with_capacity(sources.len());
+    for source in sources {
+        add_members(source, limits, &mut all);
+    }
+    Ok(all)
 }
 
-/// The paths that match a pattern, in the order of their names.
-///
-/// Only the patterns are the `glob` crate's: its walk through folders panics at a name that is not UTF-8.
-fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
-    let parsed = |text: &str| {
-        Pattern::new(text).map_err(|source| Error::BadPattern {
-            pattern: pattern.to_owned(),
-            source,
-        })
-    };
-    parsed(pattern)?;
-    let mut found = vec![PathBuf::new()];
-    for component in Path::new(pattern).components() {
-        let part = match component {
-            Component::Normal(part) => part.to_str().filter(|part| part.contains(['*', '?', '['])),
-            _ => None,
-        };
-        let mut next = Vec::new();
-        match part {
-            None => {
-                let paths = found.into_iter().map(|path| path.join(component));
-                next.extend(paths.filter(|path| fs::symlink_metadata(path).is_ok()));
-            }
-            Some("**") => {
-                for path in found {
-                    add_folders(path, &mut next)?;
-                }
-            }
-            Some(part) => {
-                let part = parsed(part)?;
-                for path in found {
-                    let names = names_in(&path)?;
-                    let names = names
-                        .into_iter()
-                        .filter(|name| part.matches_with(&name.to_string_lossy(), MATCH_OPTIONS));
-                    next.extend(names.map(|name| path.join(name)));
-                }
-            }
+/// Adds a source, or the files in it when it is a zip archive.
+fn add_members(source: Source, limits: UnpackLimits, all: &mut Vec<Source>) {
+    let Source {
+        path,
+        content,
+        is_incidental,
+        ..
+    } = source;
+    let content = match archive_in(&path, content, limits) {
+        Ok(Ok(access)) => {
+            all.extend(archive::members(&path, access, is_incidental, limits));
+            return;
         }
-        found = next;
-    }
-    Ok(found)
-}
-
-/// A folder and all that are in it, hidden ones and links left out.
-fn add_folders(folder: PathBuf, all: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let names = names_in(&folder)?;
-    let below: Vec<PathBuf> = names
-        .into_iter()
-        .filter(|name| !name.as_encoded_bytes().starts_with(b"."))
-        .map(|name| folder.join(name))
-        .filter(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()))
-        .collect();
-    all.push(folder);
-    for folder in below {
-        add_folders(folder, all)?;
-    }
-    Ok(())
-}
-
-/// The names in a folder, sorted; none where there is no folder.
-fn names_in(folder: &Path) -> Result<Vec<OsString>, Error> {
-    let here = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
+        Ok(Err(content)) => content,
+        Err(error) => Content::Refused(Box::new(error)),
     };
-    let names = fs::read_dir(here).and_then(|entries| {
-        entries
-            .map(|entry| entry.map(|entry| entry.file_name()))
-            .collect::<io::Result<Vec<_>>>()
+    all.push(Source {
+        path,
+        content,
+        member: None,
+        is_incidental,
     });
-    match names {
-        Ok(mut names) => {
-            names.sort_unstable();
-            Ok(names)
-        }
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(Vec::new())
-        }
-        Err(source) => Err(Error::Read {
-            path: here.display().to_string(),
-            source,
-        }),
-    }
 }
 
-fn add_path(path: PathBuf, sources: &mut Vec<Source>) -> Result<(), Error> {
-    let metadata = fs::metadata(&path).map_err(|source| Error::Read {
-        path: path.display().to_string(),
-        source,
-    })?;
-    if !metadata.is_dir() {
-        sources.push(Source {
-            path: path.display().to_string(),
-            content: Content::File(path),
-            is_incidental: false,
-        });
-        return Ok(());
-    }
-    let data = path.join("data");
-    let mut files = if data.is_dir() {
-        files_in(&data)?
-    } else {
-        Vec::new()
-    };
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "parquet")
-    });
-    let is_release = !files.is_empty();
-    if !is_release {
-        files = files_in(&path)?;
-    }
-    if files.is_empty() {
-        return Err(Error::NothingToRead {
-            input: path.display().to_string(),
-            detail: "the folder has neither `data/*.parquet` nor other files",
-        });
-    }
-    sources.extend(files.into_iter().map(|file| Source {
-        path: file.display().to_string(),
-        content: Content::File(file),
-        is_incidental: !is_release,
-    }));
-    Ok(())
-}
-
-/// The files of a folder, hidden ones left out, in the order of their names.
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = |source| Error::Read {
-        path: folder.display().to_string(),
-        source,
-    };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if !is_hidden && entry.path().is_file() {
-            files.push(entry.path());
-        }
-    }
-    files.sort_unstable();
-    Ok(files)
-}
-
-/// What the first bytes promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    Empty,
-    Parquet,
-    Delimited,
-    JsonArray,
-    JsonLines,
-}
-
-/// An opened source.
-pub(crate) enum Opened {
-    /// A file that can be sought in, at its start.
-    File { file: File, bytes: u64 },
-    /// A stream, at its start.
-    Stream(Box<dyn Read + Send>),
-}
-
-/// Opens a source and looks at its first bytes.
-pub(crate) fn open(path: &str, content: Content) -> Result<(Opened, Shape), Error> {
+/// The bytes of a zip archive, or the content as it was when it is none.
+fn archive_in(
+    path: &str,
+    content: Content,
+    limits: UnpackLimits,
+) -> Result<Result<Arc<dyn RandomAccess>, Content>, Error> {
     let failed = |source| Error::Read {
         path: path.to_owned(),
         source,
     };
-    let mut head = Vec::new();
     match content {
         Content::File(file_path) => {
             let mut file = File::open(&file_path).map_err(failed)?;
             let metadata = file.metadata().map_err(failed)?;
-            (&mut file)
-                .take(HEAD_BYTES as u64)
-                .read_to_end(&mut head)
-                .map_err(failed)?;
-            let shape = shape_of(path, &head)?;
-            if !metadata.is_file() {
-                // Pipes and devices have no length and cannot be rewound.
-                let stream = Box::new(io::Cursor::new(head).chain(file));
-                return Ok((opened_stream(stream, shape).map_err(failed)?, shape));
+            if !metadata.is_file() || metadata.len() == 0 {
+                // Pipes and devices have no length and cannot be rewound; some files of the system only seem to be empty.
+                return archive_in(path, Content::Reader(Box::new(file)), limits);
+            }
+            let mut head = Vec::new();
+            (&mut file).take(4).read_to_end(&mut head).map_err(failed)?;
+            if !is_zip(&head) {
+                return Ok(Err(Content::File(file_path)));
             }
             file.rewind().map_err(failed)?;
-            let bytes = metadata.len();
-            Ok((Opened::File { file, bytes }, shape))
+            let file = LocalFile::new(path.to_owned(), file, metadata.len());
+            Ok(Ok(Arc::new(file)))
+        }
+        Content::Object(object) => {
+            let head = read_range(object.as_ref(), 0..object.size().min(4)).map_err(failed)?;
+            if is_zip(&head) {
+                Ok(Ok(object))
+            } else {
+                Ok(Err(Content::Object(object)))
+            }
         }
         Content::Reader(mut reader) => {
+            let mut head = Vec::new();
             (&mut reader)
-                .take(HEAD_BYTES as u64)
+                .take(4)
                 .read_to_end(&mut head)
                 .map_err(failed)?;
-            let shape = shape_of(path, &head)?;
-            let stream = Box::new(io::Cursor::new(head).chain(reader));
-            Ok((opened_stream(stream, shape).map_err(failed)?, shape))
+            let is_zip = is_zip(&head);
+            let mut stream: Stream = Box::new(io::Cursor::new(head).chain(reader));
+            if !is_zip {
+                return Ok(Err(Content::Reader(stream)));
+            }
+            // The directory of an archive is at its end.
+            let access = spool(path, &mut (&mut stream).take(limits.bytes_max)).map_err(failed)?;
+            Ok(Ok(access))
+        }
+        content => Ok(Err(content)),
+    }
+}
+
+/// How sources are opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    pub(crate) limits: UnpackLimits,
+    /// Compute the SHA-256 of what is read.
+    pub(crate) checksums: bool,
+    /// Also where it means to fetch all of what would be fetched in part.
+    pub(crate) remote_checksums: bool,
+}
+
+impl Opening {
+    /// Whether something that is read in part is read whole for its checksum.
+    fn hashes(&self, access: &dyn RandomAccess) -> bool {
+        self.checksums && (access.is_local() || self.remote_checksums)
+    }
+
+    fn running(&self) -> Checksum {
+        if self.checksums {
+            Checksum::Running(Arc::new(Mutex::new(Sha256::new())))
+        } else {
+            Checksum::Unwanted
         }
     }
 }
 
-/// Parquet has its directory at its end, so a stream of it is written to a temporary file first.
-fn opened_stream(mut stream: Box<dyn Read + Send>, shape: Shape) -> io::Result<Opened> {
-    if shape != Shape::Parquet {
-        return Ok(Opened::Stream(stream));
-    }
-    let mut file = tempfile::tempfile()?;
-    let bytes = io::copy(&mut stream, &mut file)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(Opened::File { file, bytes })
+/// An opened source.
+pub(crate) struct Opened {
+    pub(crate) body: Body,
+    pub(crate) outer: Outer,
 }
 
-fn shape_of(path: &str, head: &[u8]) -> Result<Shape, Error> {
-    let unknown = |found| {
-        Err(Error::UnknownFormat {
-            path: path.to_owned(),
-            found,
-        })
+/// What there is to decode.
+pub(crate) enum Body {
+    /// Not a single byte.
+    Empty,
+    /// A Parquet file.
+    Parquet(Arc<dyn RandomAccess>),
+    /// Text of a shape, at its start.
+    Text(Shape, Stream),
+}
+
+/// Opens a source, looks at its first bytes, and unpacks it.
+pub(crate) fn open(path: &str, content: Content, opening: &Opening) -> Result<Opened, Error> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
     };
-    match head {
-        [] => return Ok(Shape::Empty),
-        [b'P', b'A', b'R', b'1', ..] => return Ok(Shape::Parquet),
-        [b'P', b'A', b'R', b'E', ..] => {
-            return unknown("an encrypted Parquet file");
+    let (stream, n_layers, outer): (Stream, usize, Outer) = match content {
+        Content::Refused(error) => return Err(*error),
+        Content::File(file_path) => {
+            let file = File::open(&file_path).map_err(failed)?;
+            let metadata = file.metadata().map_err(failed)?;
+            let file = LocalFile::new(path.to_owned(), file, metadata.len());
+            return open_object(path, Arc::new(file), opening);
         }
-        [0x1f, 0x8b, ..] => return unknown("compressed with gzip"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => return unknown("compressed with zstd"),
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => return unknown("compressed with bzip2"),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => return unknown("compressed with xz"),
-        [b'P', b'K', 3 | 5, 4 | 6, ..] => return unknown("a zip archive"),
-        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => return unknown("an Arrow file"),
-        [b'S', b'Q', b'L', b'i', b't', b'e', ..] => return unknown("an SQLite database"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return unknown("UTF-16 text"),
-        _ => {}
-    }
-    let text = without_byte_order_mark(head);
-    if memchr::memchr(0, text).is_some() {
-        return unknown("binary data");
-    }
-    Ok(match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'[') => Shape::JsonArray,
-        Some(b'{') => Shape::JsonLines,
-        _ => Shape::Delimited,
-    })
+        Content::Object(object) => return open_object(path, object, opening),
+        Content::Reader(reader) => {
+            let outer = Outer::new(None, opening.running());
+            (Box::new(Metered::new(path, reader, &outer)), 0, outer)
+        }
+        Content::Member(member) => {
+            let (stream, outer) = member.open(path, opening)?;
+            (stream, 1, outer)
+        }
+    };
+    unwrapped(path, stream, n_layers, outer, opening)
 }
 
-/// The bytes without a UTF-8 byte order mark.
-pub(crate) fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+fn open_object(
+    path: &str,
+    access: Arc<dyn RandomAccess>,
+    opening: &Opening,
+) -> Result<Opened, Error> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let size = access.size();
+    let head = read_range(access.as_ref(), 0..size.min(HEAD_BYTES as u64)).map_err(failed)?;
+    let etag = access.etag().map(str::to_owned);
+    if recognise(path, &head)? == Recognised::Plain(Shape::Parquet) {
+        let checksum = if opening.hashes(access.as_ref()) {
+            if access.is_local() {
+                // Hashing and decoding take about as long, and need nothing of each other.
+                Checksum::beside(&access)
+            } else {
+                Checksum::Known(sha256_of(&access).map_err(failed)?)
+            }
+        } else {
+            Checksum::Unwanted
+        };
+        let mut outer = Outer::new(Some(size), checksum);
+        outer.etag = etag;
+        let access = Arc::new(Watched {
+            access,
+            outer: outer.clone(),
+        });
+        return Ok(Opened {
+            body: Body::Parquet(access),
+            outer,
+        });
+    }
+    let mut outer = Outer::new(Some(size), opening.running());
+    outer.etag = etag;
+    let reader = Cursor::sequential(access);
+    let stream = Box::new(Metered::new(path, reader, &outer));
+    unwrapped(path, stream, 0, outer, opening)
+}
+
+fn unwrapped(
+    path: &str,
+    stream: Stream,
+    n_layers: usize,
+    outer: Outer,
+    opening: &Opening,
+) -> Result<Opened, Error> {
+    let (mut stream, shape) = unwrap(path, stream, n_layers, opening.limits, &outer)?;
+    let body = match shape {
+        Shape::Empty => Body::Empty,
+        Shape::Parquet => {
+            let access = spool(path, &mut stream).map_err(|source| {
+                outer.explain(Error::Read {
+                    path: path.to_owned(),
+                    source,
+                })
+            })?;
+            Body::Parquet(access)
+        }
+        shape => Body::Text(shape, stream),
+    };
+    Ok(Opened { body, outer })
 }

@@ -1,27 +1,39 @@
 //! What is read and published: vote files of every known shape, and releases in the VisionArena-Battle schema.
 //!
-//! Reading: [`read_votes`] takes files, folders, patterns and streams and gives counts for a ranking together with the fate of every row.
+//! Reading: [`read_votes`] takes files, folders, patterns and streams and gives counts for a ranking together with the fate of every row; [`read_battles`] gives the rows themselves, by column.
 //! Writing: a [`ReleaseWriter`] takes [`Record`]s and gives a folder of Parquet files with a dataset card and a manifest, which [`read_votes`] reads again.
 //!
-//! Reading order: [`input`], [`fate`], [`votes`], then `decode` with one module for each shape of file; [`schema`], [`record`], [`release`], and `card`.
+//! Reading order: [`input`], [`fate`], [`votes`], [`battles`], then `decode` with one module for each shape of file; [`schema`], [`record`], [`release`], and `card`.
 
+mod aliases;
+pub mod battles;
 mod card;
+pub mod clean;
 mod columns;
 mod count;
 mod decode;
 pub mod error;
 pub mod fate;
 pub mod input;
+mod layout;
 pub mod record;
 mod record_columns;
 pub mod release;
+mod repeated;
 pub mod schema;
 pub mod votes;
 
+pub use aliases::{AliasError, Aliases};
+pub use battles::{
+    AnswerStyle, Battles, ConversationCounter, FeatureColumn, FeatureOrigin, FeatureRequest,
+    Judges, Labels, Selection, SliceColumn, SliceValues, read_battles,
+};
 pub use error::Error;
-pub use fate::{InputReport, Place, Progress, Reason, RejectedRows, SkippedFile, SourceReport};
-pub use input::{Format, Input};
+pub use fate::{
+    InputReport, Place, Progress, Reason, RejectedRow, RejectedRows, SkippedFile, SourceReport,
+};
+pub use input::{Format, Input, RandomAccess, UnpackLimits};
 pub use record::{Message, Record, ReleaseImage, Role, Unpublishable};
 pub use release::{Licence, ReleaseFile, ReleaseOptions, ReleaseSummary, ReleaseWriter, Screening};
 pub use schema::{SCHEMA_VERSION, release_schema};
-pub use votes::{ReadOptions, Votes, read_votes};
+pub use votes::{Dedup, ReadOptions, Votes, read_votes};

@@ -1,44 +1,90 @@
 //! Votes for a ranking: from any input to counts by ordered pair, with the fate of every row.
 
-use std::io::Read;
+use std::{fmt, io::Read, num::NonZeroUsize};
 
 use agon_domain::Tally;
-use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Error, Format, Input, InputReport, Progress, SkippedFile, SourceReport,
-    count::{add_to_tally, near_duplicates, sums},
-    decode::{
-        DecodeOptions, Decoded, delimited, json, parquet,
-        window::{Window, hexadecimal},
+    Aliases, Error, FeatureOrigin, Format, Input, InputReport, Progress, RejectedRow, SkippedFile,
+    SourceReport,
+    battles::{
+        Selection,
+        collect::{Collector, Product},
+        wanted::Wanted,
     },
+    count::{add_to_tally, near_duplicates, sums},
+    decode::{DecodeOptions, Decoded, delimited, json, parquet, window::Window},
     fate::Rejections,
-    input::{Opened, Shape, Source, open, sources},
+    input::{Body, Opened, Opening, Shape, Source, UnpackLimits, open, sources},
+    repeated::n_repeated,
 };
 
+/// Which rows count as repeated, and are then rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dedup {
+    /// Those whose id (`question_id`, `battle_id` or `id`) stood in an earlier kept row. Rows without an id are kept.
+    Id,
+    /// Those of which all that says who judged what and when stood in an earlier kept row: the models, the winner, the judge, the time, and the messages of both sides and the prompt, as far as the source has these columns.
+    ///
+    /// A source must have times, messages or prompts, as models and winners alone do not tell battles apart.
+    Content,
+}
+
 /// How votes are read.
-#[derive(Clone, Copy, Debug)]
-pub struct ReadOptions {
+#[derive(Clone, Copy)]
+pub struct ReadOptions<'a> {
     /// Refuse the input at its first rejected row, with [`Error::RowRejected`].
     pub strict: bool,
     /// Count rows whose id (`question_id`, `battle_id` or `id`) stood in an earlier row. Costs about as much again as the rest of the reading of Parquet, as ids are long and all different.
     pub repeated_ids: bool,
-    /// Compute the SHA-256 of each source. Parquet then has to be read from first byte to last, images and all.
+    /// Compute the SHA-256 of the bytes of each source as they lie there, compressed or not; for a file in a zip archive those of the archive. Parquet then has to be read from first byte to last, images and all.
     pub checksums: bool,
+    /// Compute it also of remote sources of which only a part would be fetched, Parquet and zip archives, for which all of them is fetched. Their servers' ETags are noted in any case.
+    pub remote_checksums: bool,
+    /// How far compressed sources may unpack.
+    pub unpack: UnpackLimits,
     /// Bytes of one record in a text format that are held in memory at most.
     pub record_bytes_max: usize,
     /// Threads that decode one file at most. The result does not depend on it.
     pub n_threads_max: usize,
+    /// Reject repeated rows; the first of them, in the order of reading, is kept.
+    pub dedup: Option<Dedup>,
+    /// Models that are counted under other names.
+    pub aliases: Option<&'a Aliases>,
+    /// Is given every rejected row, in the order of reading.
+    pub rejects: Option<&'a (dyn Fn(&RejectedRow) + Sync)>,
 }
 
-impl Default for ReadOptions {
+impl fmt::Debug for ReadOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadOptions")
+            .field("strict", &self.strict)
+            .field("repeated_ids", &self.repeated_ids)
+            .field("checksums", &self.checksums)
+            .field("remote_checksums", &self.remote_checksums)
+            .field("unpack", &self.unpack)
+            .field("record_bytes_max", &self.record_bytes_max)
+            .field("n_threads_max", &self.n_threads_max)
+            .field("dedup", &self.dedup)
+            .field("aliases", &self.aliases.map(Aliases::len))
+            .field("rejects", &self.rejects.is_some())
+            .finish()
+    }
+}
+
+impl Default for ReadOptions<'_> {
     fn default() -> Self {
         Self {
             strict: false,
             repeated_ids: false,
             checksums: false,
+            remote_checksums: false,
+            unpack: UnpackLimits::default(),
             record_bytes_max: 256 * 1024 * 1024,
             n_threads_max: 2,
+            dedup: None,
+            aliases: None,
+            rejects: None,
         }
     }
 }
@@ -55,9 +101,9 @@ pub struct Votes {
 /// Reads votes from all inputs, one after the other.
 ///
 /// Formats are recognised by content, never by name: Parquet, tables in text (separated by commas, semicolons, tabs or bars), a JSON array of objects, JSON lines.
-/// Columns are `model_a`, `model_b`, `winner`, or `left`, `right`, `winner`; `anony` and an id column are read when they are there.
+/// Columns are `model_a`, `model_b`, `winner`, or `left`, `right`, `winner`, or those of another published set, each of which [`Format`] names; `anony` and an id column are read when they are there.
 /// Model names are text whatever they look like (`null`, `NA` and `None` are names in a table in text), trimmed and brought to Unicode's normal form C; whole numbers are taken as their digits.
-/// Winners are read by [`agon_domain::Winner::parse`] alone.
+/// Winners are read by [`agon_domain::Winner::parse`], verdicts in five steps as `A>>B` beside; where a set has the winner in several columns, as a name or as a score, its rule is that of the set.
 ///
 /// # Errors
 ///
@@ -65,10 +111,30 @@ pub struct Votes {
 /// A file that merely stands in a given folder and is not a table of votes is listed in [`InputReport::skipped`] instead, as long as another one is.
 pub fn read_votes(
     inputs: Vec<Input>,
-    options: &ReadOptions,
+    options: &ReadOptions<'_>,
     on_progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Votes, Error> {
-    let sources = sources(inputs)?;
+    let selection = Selection::default();
+    let wanted = Wanted::new(&selection, options.dedup);
+    // Repeated rows are found in order, and rejected ones told in order, by what collects rows.
+    let collector = (options.dedup.is_some() || options.rejects.is_some())
+        .then(|| Collector::new(&wanted, Product::Tally, options));
+    let (mut tally, mut report) = read_all(inputs, options, collector.as_ref(), on_progress)?;
+    if let Some(collector) = collector {
+        tally = collector.into_tally();
+    }
+    report.near_duplicates = near_duplicates(tally.models());
+    Ok(Votes { tally, report })
+}
+
+/// Reads all sources. Without a collector, votes are counted at once; with one, it has the rows afterwards, and the tally is empty.
+pub(crate) fn read_all(
+    inputs: Vec<Input>,
+    options: &ReadOptions<'_>,
+    collector: Option<&Collector<'_>>,
+    on_progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<(Tally, InputReport), Error> {
+    let sources = sources(inputs, options.unpack)?;
     let n_sources = sources.len();
     let mut tally = Tally::new();
     let mut report = InputReport::default();
@@ -77,21 +143,31 @@ pub fn read_votes(
     for (source_idx, source) in sources.into_iter().enumerate() {
         let path = source.path.clone();
         let is_incidental = source.is_incidental;
-        let read = read_source(source, options, &mut |bytes_read, bytes_total, rows| {
-            on_progress(Progress {
-                path: &path,
-                source_idx,
-                n_sources,
-                bytes_read,
-                bytes_total,
-                rows,
-            });
-        });
-        let (mut decoded, sha256) = match read {
+        let member = source.member.clone();
+        if let Some(collector) = collector {
+            collector.begin(&path);
+        }
+        let read = read_source(
+            source,
+            options,
+            collector,
+            &mut |bytes_read, bytes_total, rows| {
+                on_progress(Progress {
+                    path: &path,
+                    source_idx,
+                    n_sources,
+                    bytes_read,
+                    bytes_total,
+                    rows,
+                });
+            },
+        );
+        let (mut decoded, (sha256, etag)) = match read {
             Ok(read) => read,
             Err(
                 error @ (Error::UnknownFormat { .. }
                 | Error::MissingColumns { .. }
+                | Error::NoVotes { .. }
                 | Error::NoJsonObject { .. }),
             ) if is_incidental => {
                 report.skipped.push(SkippedFile {
@@ -104,11 +180,23 @@ pub fn read_votes(
             Err(error) => return Err(error),
         };
         let mut sums = sums(&mut decoded.counters);
-        add_to_tally(&decoded.counters, &mut tally);
+        let mut time_unit = None;
+        if let Some(collector) = collector {
+            let outcome = collector.end(&decoded.origins)?;
+            decoded.rejections.merge(outcome.repeated);
+            time_unit = outcome.time_unit;
+            sums.kept = outcome.kept;
+            sums.n_named = outcome.n_named;
+            sums.id_hashes = collector.take_id_hashes();
+        } else {
+            add_to_tally(&decoded.counters, &mut tally);
+        }
         decoded.rejections.add_to(&mut report.rejected);
         report.rows += decoded.rows;
         report.kept += sums.kept;
         report.n_named += sums.n_named;
+        report.n_strong += sums.noted.n_strong;
+        report.n_renamed += sums.noted.n_renamed;
         id_hashes.append(&mut sums.id_hashes);
         report.sources.push(SourceReport {
             path,
@@ -116,6 +204,11 @@ pub fn read_votes(
             rows: decoded.rows,
             kept: sums.kept,
             sha256,
+            member,
+            columns: decoded.columns,
+            time_unit,
+            oddities: decoded.oddities,
+            etag,
         });
     }
     if report.sources.is_empty()
@@ -123,106 +216,84 @@ pub fn read_votes(
     {
         return Err(error);
     }
-    if options.repeated_ids {
-        let n_ids = id_hashes.len();
-        id_hashes.sort_unstable();
-        id_hashes.dedup();
-        report.n_repeated_ids = (n_ids > 0).then(|| (n_ids - id_hashes.len()) as u64);
+    if options.repeated_ids && !id_hashes.is_empty() {
+        let n_threads = NonZeroUsize::new(options.n_threads_max).unwrap_or(NonZeroUsize::MIN);
+        report.n_repeated_ids = Some(n_repeated(&id_hashes, n_threads));
     }
-    report.near_duplicates = near_duplicates(tally.models());
-    Ok(Votes { tally, report })
+    Ok((tally, report))
 }
+
+/// The SHA-256 of a source, and what its server calls this version of it.
+type Version = (Option<String>, Option<String>);
 
 fn read_source(
     source: Source,
-    options: &ReadOptions,
+    options: &ReadOptions<'_>,
+    collector: Option<&Collector<'_>>,
     on_progress: &mut dyn FnMut(u64, Option<u64>, u64),
-) -> Result<(Decoded, Option<String>), Error> {
+) -> Result<(Decoded, Version), Error> {
     let path = source.path;
     let decode_options = DecodeOptions {
         strict: options.strict,
         ids: options.repeated_ids,
         record_bytes_max: options.record_bytes_max,
         n_threads_max: options.n_threads_max,
+        aliases: options.aliases,
+        collector,
     };
-    let (opened, shape) = open(&path, source.content)?;
-    match (opened, shape) {
-        (_, Shape::Empty) => Ok((
-            Decoded {
-                format: Format::Empty,
-                rows: 0,
-                counters: Vec::new(),
-                rejections: Rejections::default(),
-            },
-            options.checksums.then(|| hexadecimal(&Sha256::digest(b""))),
-        )),
-        (Opened::File { mut file, bytes }, Shape::Parquet) => {
-            let sha256 = if options.checksums {
-                Some(sha256_of(&path, &mut file)?)
-            } else {
-                None
-            };
-            let decoded = parquet::read(&path, file, bytes, decode_options, &mut |read, rows| {
-                on_progress(read, Some(bytes), rows);
-            })?;
-            Ok((decoded, sha256))
+    let opening = Opening {
+        limits: options.unpack,
+        checksums: options.checksums,
+        remote_checksums: options.remote_checksums,
+    };
+    let Opened { body, outer } = open(&path, source.content, &opening)?;
+    let decoded = match body {
+        Body::Empty => Ok(Decoded {
+            format: Format::Empty,
+            rows: 0,
+            counters: Vec::new(),
+            rejections: Rejections::default(),
+            columns: Vec::new(),
+            oddities: Vec::new(),
+            origins: collector.map_or_else(Vec::new, |collector| {
+                vec![FeatureOrigin::NoRows; collector.wanted.features.len()]
+            }),
+        }),
+        Body::Parquet(file) => {
+            let bytes_total = file.size();
+            parquet::read(&path, file, decode_options, &mut |read, rows| {
+                on_progress(read, Some(bytes_total), rows);
+            })
         }
-        (Opened::File { mut file, bytes }, shape) => read_text(
-            &path,
-            &mut file,
-            shape,
-            options.checksums,
-            decode_options,
-            &mut |read, rows| on_progress(read, Some(bytes), rows),
-        ),
-        (Opened::Stream(mut stream), shape) => read_text(
-            &path,
-            &mut stream,
-            shape,
-            options.checksums,
-            decode_options,
-            &mut |read, rows| on_progress(read, None, rows),
-        ),
+        Body::Text(shape, mut reader) => {
+            read_text(&path, &mut reader, shape, decode_options, &mut |_, rows| {
+                on_progress(outer.bytes_read(), outer.bytes_total(), rows);
+            })
+        }
     }
+    .map_err(|error| outer.explain(error))?;
+    let version = outer.into_version(&path)?;
+    Ok((decoded, version))
 }
 
 fn read_text(
     path: &str,
     reader: &mut dyn Read,
     shape: Shape,
-    hash: bool,
-    options: DecodeOptions,
+    options: DecodeOptions<'_>,
     on_progress: &mut dyn FnMut(u64, u64),
-) -> Result<(Decoded, Option<String>), Error> {
-    let mut window = Window::new(reader, hash);
-    let decoded = match shape {
-        Shape::JsonArray => json::read_array(path, &mut window, options, on_progress)?,
-        Shape::JsonLines => json::read_lines(path, &mut window, options, on_progress)?,
+) -> Result<Decoded, Error> {
+    let mut window = Window::new(reader);
+    match shape {
+        Shape::JsonArray => json::read_array(path, &mut window, options, on_progress),
+        Shape::JsonLines => json::read_lines(path, &mut window, options, on_progress),
         Shape::Delimited | Shape::Parquet | Shape::Empty => {
-            delimited::read(path, &mut window, options, on_progress)?
+            delimited::read(path, &mut window, options, on_progress)
         }
-    };
-    Ok((decoded, window.sha256()))
-}
-
-fn sha256_of(path: &str, file: &mut std::fs::File) -> Result<String, Error> {
-    use std::io::Seek as _;
-    let failed = |source| Error::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let n = file.read(&mut buffer).map_err(failed)?;
-        if n == 0 {
-            break;
-        }
-        hasher.update(&buffer[..n]);
     }
-    file.rewind().map_err(failed)?;
-    Ok(hexadecimal(&hasher.finalize()))
 }
 
+#[cfg(test)]
+mod formats_tests;
 #[cfg(test)]
 mod tests;

@@ -251,15 +251,7 @@ pub fn bootstrap(
     bootstrap: &BootstrapOptions,
 ) -> Result<Bootstrap, Error> {
     let n_models = fitted.models.len();
-    if let Some(&last) = fitted.models.last()
-        && last >= comparisons.n_models()
-    {
-        return Err(Error::Length {
-            found: last + 1,
-            expected: comparisons.n_models(),
-        });
-    }
-    let inside = comparisons.among(&fitted.models);
+    let inside = fitted.comparisons(comparisons)?;
     let mut weights = vec![1.0; n_models];
     let mut anchor = None;
     match options.anchor {
@@ -395,7 +387,7 @@ struct Source<'a> {
     seed: u64,
     groups: Vec<Group>,
     /// The objective of the battles as they are: one row for each group.
-    base: Likelihood,
+    base: Likelihood<'static>,
     draw: Draw,
 }
 
@@ -411,14 +403,14 @@ enum Draw {
 
 /// What one thread works with.
 struct Scratch {
-    likelihood: Likelihood,
+    likelihood: Likelihood<'static>,
     work: Workspace,
     /// How often each cell's battles were drawn: whole numbers, which a float holds exactly up to 2⁵³.
     multiplicities: Vec<f64>,
     clusters: Vec<f64>,
-    /// Score and mass of each group.
+    /// What was won and lost in each group.
     scores: Vec<f64>,
-    masses: Vec<f64>,
+    losses: Vec<f64>,
     graph: Graph,
 }
 
@@ -429,7 +421,6 @@ impl<'a> Source<'a> {
         options: &'a FitOptions,
         bootstrap: &BootstrapOptions,
     ) -> Result<Self, Error> {
-        let cells = comparisons.cells();
         let total = comparisons.n_battles();
         let draw = match bootstrap.resampling {
             Resampling::Clusters => {
@@ -447,10 +438,10 @@ impl<'a> Source<'a> {
                 }
             }
             // Where a cell holds few battles it is quicker to draw the battles than the counts.
-            Resampling::Battles if total <= 4 * cells.len() as u64 && total < 1 << 31 => {
+            Resampling::Battles if total <= 4 * comparisons.n_cells() as u64 && total < 1 << 31 => {
                 let mut of_battle = Vec::with_capacity(total as usize);
-                for (idx, cell) in cells.iter().enumerate() {
-                    of_battle.extend(std::iter::repeat_n(idx as u32, cell.count as usize));
+                for (idx, &count) in comparisons.counts().iter().enumerate() {
+                    of_battle.extend(std::iter::repeat_n(idx as u32, count as usize));
                 }
                 Draw::Table(of_battle)
             }
@@ -462,7 +453,7 @@ impl<'a> Source<'a> {
             options,
             seed: bootstrap.seed,
             groups: comparisons.groups().collect(),
-            base: Likelihood::new(comparisons, options),
+            base: Likelihood::by_group(comparisons, options),
             draw,
         })
     }
@@ -485,10 +476,10 @@ impl<'a> Source<'a> {
         Scratch {
             likelihood: Likelihood::empty(n_models, n_features, self.options),
             work: Workspace::new(n_models + n_features),
-            multiplicities: vec![0.0; self.comparisons.cells().len()],
+            multiplicities: vec![0.0; self.comparisons.n_cells()],
             clusters: Vec::new(),
             scores: vec![0.0; self.groups.len()],
-            masses: vec![0.0; self.groups.len()],
+            losses: vec![0.0; self.groups.len()],
             graph: Graph::new(n_models),
         }
     }
@@ -506,17 +497,17 @@ impl<'a> Source<'a> {
             Draw::Counts { total } => {
                 // A multinomial is a chain of binomials, each over what the ones before have left (Devroye 1986, §XI.1.4).
                 let (mut left, mut left_of) = (*total, *total);
-                for (cell, multiplicity) in self.comparisons.cells().iter().zip(multiplicities) {
+                for (&count, multiplicity) in self.comparisons.counts().iter().zip(multiplicities) {
                     let drawn = if left == 0 {
                         0
-                    } else if cell.count >= left_of {
+                    } else if count >= left_of {
                         left
                     } else {
-                        binomial(rng, left, cell.count as f64 / left_of as f64)
+                        binomial(rng, left, count as f64 / left_of as f64)
                     };
                     *multiplicity = drawn as f64;
                     left -= drawn;
-                    left_of = left_of.saturating_sub(cell.count);
+                    left_of = left_of.saturating_sub(count);
                 }
             }
             Draw::Clusters { of_cell, n } => {
@@ -525,11 +516,11 @@ impl<'a> Source<'a> {
                 for _ in 0..*n {
                     scratch.clusters[below(rng, *n) as usize] += 1.0;
                 }
-                let cells = self.comparisons.cells().iter();
-                for ((multiplicity, cell), &cluster) in
-                    multiplicities.iter_mut().zip(cells).zip(of_cell)
+                let counts = self.comparisons.counts();
+                for ((multiplicity, &count), &cluster) in
+                    multiplicities.iter_mut().zip(counts).zip(of_cell)
                 {
-                    *multiplicity = scratch.clusters[cluster as usize] * cell.count as f64;
+                    *multiplicity = scratch.clusters[cluster as usize] * count as f64;
                 }
             }
         }
@@ -542,27 +533,29 @@ impl<'a> Source<'a> {
             work,
             multiplicities,
             scores,
-            masses,
+            losses,
             graph,
             ..
         } = scratch;
         let n_models = self.comparisons.n_models();
-        let cells = self.comparisons.cells();
-        let of_group = scores.iter_mut().zip(masses.iter_mut());
-        for ((score, mass), group) in of_group.zip(&self.groups) {
-            (*score, *mass) = (0.0, 0.0);
+        let outcomes = self.comparisons.outcomes();
+        let weights = self.comparisons.weights();
+        let of_group = scores.iter_mut().zip(losses.iter_mut());
+        for ((score, loss), group) in of_group.zip(&self.groups) {
+            (*score, *loss) = (0.0, 0.0);
             let range = group.start..group.end;
-            for (cell, multiplicity) in cells[range.clone()].iter().zip(&multiplicities[range]) {
-                let cell_mass = multiplicity * cell.weight;
-                *score += cell_mass * cell.outcome;
-                *mass += cell_mass;
+            for idx in range {
+                let weight = weights.map_or(1.0, |weights| weights[idx]);
+                let cell_mass = multiplicities[idx] * weight;
+                *score += cell_mass * outcomes[idx];
+                *loss += cell_mass * (1.0 - outcomes[idx]);
             }
         }
         graph.clear();
         let penalised = self.options.ridge_strengths > 0.0;
-        likelihood.refill(&self.base, scores, masses, |i, j, score, mass| {
+        likelihood.refill(&self.base, scores, losses, |i, j, score, loss| {
             if !penalised {
-                graph.add(i, j, score > 0.0, score < mass, mass);
+                graph.add(i, j, score > 0.0, loss > 0.0, score + loss);
             }
         });
         work.fixed.clear();

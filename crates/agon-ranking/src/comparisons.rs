@@ -2,9 +2,15 @@
 //!
 //! Not for reading files, names of models or spellings of winners: those belong to the caller.
 
+mod order;
+
 use std::cmp::Ordering;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use crate::Error;
+use order::Counted;
+pub(crate) use order::in_parallel;
 
 /// One or more equal battles: model `a` met model `b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +63,28 @@ pub struct Columns<'a> {
     pub clusters: Option<&'a [u32]>,
 }
 
+/// Battles by column, as a reader of large files has them: one entry of each column for each row.
+///
+/// Without a subset every row is a battle; with one, only the rows that it names are, in any order (a slice of the data
+/// by language, say). A row that is named twice counts twice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rows<'a> {
+    /// Index of the model on side A.
+    pub model_a: &'a [u32],
+    /// Index of the model on side B.
+    pub model_b: &'a [u32],
+    /// Score of the model on side A, from 0 to 1; see [`Comparison::outcome`].
+    pub scores: &'a [f64],
+    /// Features by column, each the value for side A minus the one for side B; see [`Columns::features`].
+    pub features: &'a [&'a [f64]],
+    /// Who voted; see [`Columns::clusters`].
+    pub clusters: Option<&'a [u32]>,
+    /// Weight of each battle, above 0; all 1 without the column.
+    pub weights: Option<&'a [f64]>,
+    /// Numbers of the rows to take, from 0; all without it.
+    pub subset: Option<&'a [u32]>,
+}
+
 /// What happened to one model, in battles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
@@ -68,6 +96,15 @@ pub struct Record {
     pub losses: u64,
     /// Battles with any outcome between, so ties of both kinds.
     pub ties: u64,
+}
+
+impl Record {
+    fn add(&mut self, other: &Self) {
+        self.battles = self.battles.saturating_add(other.battles);
+        self.wins = self.wins.saturating_add(other.wins);
+        self.losses = self.losses.saturating_add(other.losses);
+        self.ties = self.ties.saturating_add(other.ties);
+    }
 }
 
 /// Equal battles of two models after aggregation; `i < j` and `outcome` is the score of `i`.
@@ -85,6 +122,14 @@ impl Cell {
     pub(crate) fn mass(&self) -> f64 {
         self.count as f64 * self.weight
     }
+}
+
+/// Cells of one pair of models: from the end of the pair before to `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) i: u32,
+    pub(crate) j: u32,
+    pub(crate) end: usize,
 }
 
 /// Checked comparisons in canonical order: the same set of battles gives the same bits,
@@ -105,10 +150,16 @@ impl Cell {
 pub struct Comparisons {
     n_models: usize,
     n_features: usize,
-    // Invariant: sorted by models, features, outcome, weight, cluster; no two cells agree in all of them.
-    cells: Vec<Cell>,
-    // Invariant: `cells.len() * n_features` finite values, oriented like the cells.
-    features: Vec<f64>,
+    // Cells by column, sorted by models, features, outcome, weight, cluster; no two agree in all of them.
+    // Invariant: sorted by `(i, j)`, no pair twice, none empty; the last end is the number of cells.
+    pairs: Vec<Pair>,
+    // Score of the first model of the pair.
+    outcomes: Vec<f64>,
+    // Invariant: empty when every weight is 1.
+    weights: Vec<f64>,
+    counts: Vec<u64>,
+    // Invariant: `n_features` columns of finite values, oriented like the pairs.
+    features: Vec<Vec<f64>>,
     // Invariant: empty, or one for each cell.
     clusters: Vec<u32>,
     records: Vec<Record>,
@@ -133,6 +184,11 @@ impl Comparisons {
             count(&mut records, &cell);
             cells.push(cell);
         }
+        Ok(Self::from_cells(n_models, cells, records))
+    }
+
+    /// Sorts and merges checked cells without features and clusters.
+    fn from_cells(n_models: usize, mut cells: Vec<Cell>, records: Vec<Record>) -> Self {
         cells.sort_unstable_by(|x, y| compare_pair(x, y).then_with(|| compare_outcome(x, y)));
         cells.dedup_by(|next, kept| {
             let same = compare_pair(next, kept).then_with(|| compare_outcome(next, kept))
@@ -142,14 +198,51 @@ impl Comparisons {
             }
             same
         });
-        Ok(Self {
+        let mut sorted = Self::empty(n_models, 0);
+        for cell in &cells {
+            sorted.push(cell, std::iter::empty(), None);
+        }
+        sorted.records = records;
+        sorted
+    }
+
+    fn empty(n_models: usize, n_features: usize) -> Self {
+        Self {
             n_models,
-            n_features: 0,
-            cells,
-            features: Vec::new(),
+            n_features,
+            pairs: Vec::new(),
+            outcomes: Vec::new(),
+            weights: Vec::new(),
+            counts: Vec::new(),
+            features: vec![Vec::new(); n_features],
             clusters: Vec::new(),
-            records,
-        })
+            records: vec![Record::default(); n_models],
+        }
+    }
+
+    /// Adds a cell that comes after all others in the canonical order; the records stay as they are.
+    fn push(&mut self, cell: &Cell, features: impl Iterator<Item = f64>, cluster: Option<u32>) {
+        if cell.weight != 1.0 && self.weights.is_empty() {
+            self.weights.resize(self.outcomes.len(), 1.0);
+            self.weights.push(cell.weight);
+        } else if !self.weights.is_empty() {
+            self.weights.push(cell.weight);
+        }
+        self.outcomes.push(cell.outcome);
+        self.counts.push(cell.count);
+        for (column, value) in self.features.iter_mut().zip(features) {
+            column.push(value);
+        }
+        self.clusters.extend(cluster);
+        let end = self.outcomes.len();
+        match self.pairs.last_mut() {
+            Some(pair) if (pair.i, pair.j) == (cell.i, cell.j) => pair.end = end,
+            _ => self.pairs.push(Pair {
+                i: cell.i,
+                j: cell.j,
+                end,
+            }),
+        }
     }
 
     /// Checks and aggregates comparisons together with features and clusters.
@@ -181,66 +274,127 @@ impl Comparisons {
             });
         }
 
-        let mut raw = Vec::with_capacity(rows.len());
-        let mut oriented = Vec::with_capacity(expected);
-        let mut records = vec![Record::default(); n_models];
-        for (row, comparison) in rows.iter().enumerate() {
-            check(row, comparison, n_models)?;
-            let cell = canonical(comparison);
-            count(&mut records, &cell);
-            raw.push(cell);
-            let swapped = comparison.a > comparison.b;
-            for feature in 0..n_features {
-                let value = columns.features[row * n_features + feature];
-                if !value.is_finite() {
-                    return Err(Error::Feature {
-                        row,
-                        feature,
-                        value,
-                    });
-                }
-                // Adding zero turns a negative zero into a positive one: both must sort alike.
-                oriented.push(if swapped { -value } else { value } + 0.0);
-            }
-        }
-
-        let features_of = |row: usize| &oriented[row * n_features..(row + 1) * n_features];
-        let cluster_of = |row: usize| columns.clusters.map_or(0, |clusters| clusters[row]);
-        let compare = |&x: &usize, &y: &usize| {
-            compare_pair(&raw[x], &raw[y])
-                .then_with(|| compare_numbers(features_of(x), features_of(y)))
-                .then_with(|| compare_outcome(&raw[x], &raw[y]))
-                .then_with(|| cluster_of(x).cmp(&cluster_of(y)))
+        let by_column: Vec<Vec<f64>> = (0..n_features)
+            .map(|feature| {
+                let values = columns.features.iter().skip(feature);
+                values.step_by(n_features).copied().collect()
+            })
+            .collect();
+        let by_column: Vec<&[f64]> = by_column.iter().map(|column| &column[..]).collect();
+        let model_a: Vec<u32> = rows.iter().map(|row| row.a).collect();
+        let model_b: Vec<u32> = rows.iter().map(|row| row.b).collect();
+        let scores: Vec<f64> = rows.iter().map(|row| row.outcome).collect();
+        let weights: Vec<f64> = rows.iter().map(|row| row.weight).collect();
+        let counts: Vec<u64> = rows.iter().map(|row| row.count).collect();
+        let input = Counted {
+            rows: Rows {
+                model_a: &model_a,
+                model_b: &model_b,
+                scores: &scores,
+                features: &by_column,
+                clusters: columns.clusters,
+                weights: Some(&weights),
+                subset: None,
+            },
+            counts: Some(&counts),
         };
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_unstable_by(compare);
+        order::order(n_models, &input, NonZeroUsize::MIN)
+    }
 
-        let mut cells: Vec<Cell> = Vec::with_capacity(rows.len());
-        let mut features = Vec::with_capacity(expected);
-        let mut clusters = Vec::new();
-        let mut previous = None;
-        for row in order {
-            if let (Some(before), Some(cell)) = (previous, cells.last_mut())
-                && compare(&before, &row) == Ordering::Equal
-            {
-                cell.count = cell.count.saturating_add(raw[row].count);
-                continue;
-            }
-            cells.push(raw[row]);
-            features.extend_from_slice(features_of(row));
-            if columns.clusters.is_some() {
-                clusters.push(cluster_of(row));
-            }
-            previous = Some(row);
+    /// Checks, orders and aggregates battles that are given by column; the result is that of
+    /// [`Comparisons::with_columns`], and the same for every number of threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Comparisons::with_columns`]; rows are named by their number in the columns. A weight of 0 is refused, as a
+    /// battle that does not count has to be left out by whoever knows why.
+    pub fn from_rows(
+        n_models: usize,
+        rows: Rows<'_>,
+        n_threads: NonZeroUsize,
+    ) -> Result<Self, Error> {
+        order::order(n_models, &Counted { rows, counts: None }, n_threads)
+    }
+
+    /// Adds one comparison in place, as if it had been given from the start.
+    ///
+    /// For a running arena: a vote for a pair that met before with this outcome costs a search, any other one moves the
+    /// cells behind it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Comparisons::new`], for row 0. [`Error::Length`] for comparisons with features or clusters, of which the one
+    /// to add has none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use agon_ranking::{Comparison, Comparisons};
+    ///
+    /// let mut votes = Comparisons::new(3, [Comparison::new(0, 1, 1.0), Comparison::new(1, 2, 0.5)])?;
+    /// votes.add(Comparison::new(2, 1, 1.0))?;
+    /// let at_once = [
+    ///     Comparison::new(0, 1, 1.0),
+    ///     Comparison::new(1, 2, 0.5),
+    ///     Comparison::new(2, 1, 1.0),
+    /// ];
+    /// assert_eq!(votes, Comparisons::new(3, at_once)?);
+    /// # Ok::<(), agon_ranking::Error>(())
+    /// ```
+    pub fn add(&mut self, comparison: Comparison) -> Result<(), Error> {
+        check(0, &comparison, self.n_models)?;
+        let columns = self.n_features + usize::from(!self.clusters.is_empty());
+        if columns > 0 {
+            return Err(Error::Length {
+                found: 0,
+                expected: columns,
+            });
         }
-        Ok(Self {
-            n_models,
-            n_features,
-            cells,
-            features,
-            clusters,
-            records,
-        })
+        let cell = canonical(&comparison);
+        count(&mut self.records, &cell);
+        let pair = self
+            .pairs
+            .partition_point(|pair| (pair.i, pair.j) < (cell.i, cell.j));
+        let start = pair
+            .checked_sub(1)
+            .map_or(0, |before| self.pairs[before].end);
+        let known = self.pairs.get(pair).copied();
+        let known = known.filter(|known| (known.i, known.j) == (cell.i, cell.j));
+        let mut position = start;
+        if let Some(known) = known {
+            while position < known.end
+                && compare_outcome(&self.cell_of(known, position), &cell).is_lt()
+            {
+                position += 1;
+            }
+            if position < known.end
+                && compare_outcome(&self.cell_of(known, position), &cell).is_eq()
+            {
+                self.counts[position] = self.counts[position].saturating_add(cell.count);
+                return Ok(());
+            }
+        } else {
+            self.pairs.insert(
+                pair,
+                Pair {
+                    i: cell.i,
+                    j: cell.j,
+                    end: start,
+                },
+            );
+        }
+        for pair in &mut self.pairs[pair..] {
+            pair.end += 1;
+        }
+        if cell.weight != 1.0 && self.weights.is_empty() {
+            self.weights.resize(self.outcomes.len(), 1.0);
+        }
+        if cell.weight != 1.0 || !self.weights.is_empty() {
+            self.weights.insert(position, cell.weight);
+        }
+        self.outcomes.insert(position, cell.outcome);
+        self.counts.insert(position, cell.count);
+        Ok(())
     }
 
     /// Comparisons with one feature, the constant 1: the advantage of side A (order effect, home advantage).
@@ -265,24 +419,7 @@ impl Comparisons {
 
     /// The same comparisons without features and clusters.
     pub fn without_columns(&self) -> Self {
-        let mut cells = self.cells.clone();
-        cells.sort_unstable_by(|x, y| compare_pair(x, y).then_with(|| compare_outcome(x, y)));
-        cells.dedup_by(|next, kept| {
-            let same = compare_pair(next, kept).then_with(|| compare_outcome(next, kept))
-                == Ordering::Equal;
-            if same {
-                kept.count = kept.count.saturating_add(next.count);
-            }
-            same
-        });
-        Self {
-            n_models: self.n_models,
-            n_features: 0,
-            cells,
-            features: Vec::new(),
-            clusters: Vec::new(),
-            records: self.records.clone(),
-        }
+        Self::from_cells(self.n_models, self.cells().collect(), self.records.clone())
     }
 
     /// The same battles, each weighted by 1 / max(battles of its two models, `battles_min`).
@@ -291,17 +428,15 @@ impl Comparisons {
     /// (arena-rank calls it re-weighting, with 50).
     pub fn reweighted_by_pair(&self, battles_min: u64) -> Self {
         let mut weighted = self.clone();
-        for pair in weighted
-            .cells
-            .chunk_by_mut(|x, y| compare_pair(x, y) == Ordering::Equal)
-        {
-            let battles = pair
+        weighted.weights = vec![1.0; self.n_cells()];
+        for (_, cells) in self.by_pair() {
+            let battles = self.counts[cells.clone()]
                 .iter()
-                .fold(0_u64, |sum, cell| sum.saturating_add(cell.count));
-            let weight = 1.0 / battles.max(battles_min).max(1) as f64;
-            for cell in pair {
-                cell.weight = weight;
-            }
+                .fold(0_u64, |sum, &count| sum.saturating_add(count));
+            weighted.weights[cells].fill(1.0 / battles.max(battles_min).max(1) as f64);
+        }
+        if weighted.weights.iter().all(|&weight| weight == 1.0) {
+            weighted.weights = Vec::new();
         }
         weighted
     }
@@ -318,14 +453,14 @@ impl Comparisons {
 
     /// Number of battles.
     pub fn n_battles(&self) -> u64 {
-        self.cells
+        self.counts
             .iter()
-            .fold(0_u64, |sum, cell| sum.saturating_add(cell.count))
+            .fold(0_u64, |sum, &count| sum.saturating_add(count))
     }
 
     /// Sum of the battles' weights.
     pub fn total_weight(&self) -> f64 {
-        self.cells.iter().map(Cell::mass).sum()
+        self.cells().map(|cell| cell.mass()).sum()
     }
 
     /// What happened to one model; all zero for a model without battles.
@@ -343,10 +478,10 @@ impl Comparisons {
     pub fn saturated_log_likelihood(&self) -> f64 {
         let mut sum = 0.0;
         for group in self.groups() {
-            let (score, mass) = group.score_and_mass(&self.cells);
-            for part in [score, mass - score] {
+            let (score, loss) = group.score_and_loss(self);
+            for part in [score, loss] {
                 if part > 0.0 {
-                    sum += part * (part / mass).ln();
+                    sum += part * (part / (score + loss)).ln();
                 }
             }
         }
@@ -358,12 +493,75 @@ impl Comparisons {
         self.groups().count()
     }
 
-    pub(crate) fn cells(&self) -> &[Cell] {
-        &self.cells
+    /// Number of groups of equal battles.
+    pub(crate) fn n_cells(&self) -> usize {
+        self.outcomes.len()
     }
 
-    pub(crate) fn features_of(&self, cell: usize) -> &[f64] {
-        &self.features[cell * self.n_features..(cell + 1) * self.n_features]
+    /// The pairs that met, and where the cells of each are.
+    pub(crate) fn by_pair(&self) -> impl Iterator<Item = (Pair, Range<usize>)> + Clone + '_ {
+        let mut start = 0;
+        self.pairs.iter().map(move |&pair| {
+            let cells = start..pair.end;
+            start = pair.end;
+            (pair, cells)
+        })
+    }
+
+    pub(crate) fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// Whether there is no battle.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.outcomes.is_empty()
+    }
+
+    /// All cells in their order.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> + Clone + '_ {
+        self.by_pair()
+            .flat_map(move |(pair, cells)| cells.map(move |idx| self.cell_of(pair, idx)))
+    }
+
+    /// One cell; a search for its pair, so not for going through all of them.
+    pub(crate) fn cell(&self, idx: usize) -> Cell {
+        let pair = self.pairs.partition_point(|pair| pair.end <= idx);
+        self.cell_of(self.pairs[pair], idx)
+    }
+
+    /// One cell of a known pair.
+    pub(crate) fn cell_of(&self, pair: Pair, idx: usize) -> Cell {
+        Cell {
+            i: pair.i,
+            j: pair.j,
+            outcome: self.outcomes[idx],
+            weight: self.weights.get(idx).copied().unwrap_or(1.0),
+            count: self.counts[idx],
+        }
+    }
+
+    /// Outcome of each cell for the first model of its pair.
+    pub(crate) fn outcomes(&self) -> &[f64] {
+        &self.outcomes
+    }
+
+    /// Weight of each battle of a cell, or nothing when all are 1.
+    pub(crate) fn weights(&self) -> Option<&[f64]> {
+        (!self.weights.is_empty()).then_some(&self.weights)
+    }
+
+    /// Battles of each cell.
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// The features by column, one entry for each cell.
+    pub(crate) fn feature_columns(&self) -> &[Vec<f64>] {
+        &self.features
+    }
+
+    pub(crate) fn features_of(&self, cell: usize) -> impl Iterator<Item = f64> + Clone + '_ {
+        self.features.iter().map(move |column| column[cell])
     }
 
     /// The cluster of each cell, or nothing when rows came without.
@@ -373,20 +571,21 @@ impl Comparisons {
 
     /// Runs of cells with the same two models and the same features.
     pub(crate) fn groups(&self) -> impl Iterator<Item = Group> + '_ {
-        let mut start = 0;
+        let (mut start, mut pair) = (0, 0);
         std::iter::from_fn(move || {
-            if start == self.cells.len() {
-                return None;
-            }
+            let Pair { i, j, end: last } = *self.pairs.get(pair)?;
             let mut end = start + 1;
-            while end < self.cells.len()
-                && compare_pair(&self.cells[start], &self.cells[end]) == Ordering::Equal
-                && self.features_of(start) == self.features_of(end)
+            while end < last
+                && self
+                    .features
+                    .iter()
+                    .all(|column| column[start] == column[end])
             {
                 end += 1;
             }
-            let group = Group { start, end };
+            let group = Group { i, j, start, end };
             start = end;
+            pair += usize::from(end == last);
             Some(group)
         })
     }
@@ -395,28 +594,21 @@ impl Comparisons {
     ///
     /// `removed` holds one number for each cell, at most the number of its battles.
     pub(crate) fn without(&self, removed: &[u64]) -> Self {
-        let mut left = Self {
-            n_models: self.n_models,
-            n_features: self.n_features,
-            cells: Vec::with_capacity(self.cells.len()),
-            features: Vec::with_capacity(self.features.len()),
-            clusters: Vec::new(),
-            records: vec![Record::default(); self.n_models],
-        };
-        for (idx, (cell, removed)) in self.cells.iter().zip(removed).enumerate() {
+        let mut left = Self::empty(self.n_models, self.n_features);
+        for ((idx, cell), removed) in self.cells().enumerate().zip(removed) {
             let cell = Cell {
                 count: cell.count.saturating_sub(*removed),
-                ..*cell
+                ..cell
             };
             if cell.count == 0 {
                 continue;
             }
             count(&mut left.records, &cell);
-            left.cells.push(cell);
-            left.features.extend_from_slice(self.features_of(idx));
-            if let Some(clusters) = self.clusters() {
-                left.clusters.push(clusters[idx]);
-            }
+            left.push(
+                &cell,
+                self.features_of(idx),
+                self.clusters.get(idx).copied(),
+            );
         }
         left
     }
@@ -424,57 +616,116 @@ impl Comparisons {
     /// The battles among the given models only, with these models numbered in the given order.
     ///
     /// `models` holds distinct indices in ascending order, so that cells keep their order.
-    pub(crate) fn among(&self, models: &[usize]) -> Self {
+    pub fn among(&self, models: &[usize]) -> Self {
         let mut position = vec![u32::MAX; self.n_models];
         for (new, &old) in models.iter().enumerate() {
             position[old] = new as u32;
         }
-        let mut inside = Self {
-            n_models: models.len(),
-            n_features: self.n_features,
-            cells: Vec::new(),
-            features: Vec::new(),
-            clusters: Vec::new(),
-            records: vec![Record::default(); models.len()],
-        };
-        for (idx, cell) in self.cells.iter().enumerate() {
-            let (i, j) = (position[cell.i as usize], position[cell.j as usize]);
+        let mut inside = Self::empty(models.len(), self.n_features);
+        for (pair, cells) in self.by_pair() {
+            let (i, j) = (position[pair.i as usize], position[pair.j as usize]);
             if i == u32::MAX || j == u32::MAX {
                 continue;
             }
-            let cell = Cell { i, j, ..*cell };
-            count(&mut inside.records, &cell);
-            inside.cells.push(cell);
-            inside.features.extend_from_slice(self.features_of(idx));
-            if let Some(clusters) = self.clusters() {
-                inside.clusters.push(clusters[idx]);
+            for idx in cells {
+                let cell = Cell {
+                    i,
+                    j,
+                    ..self.cell_of(pair, idx)
+                };
+                count(&mut inside.records, &cell);
+                inside.push(
+                    &cell,
+                    self.features_of(idx),
+                    self.clusters.get(idx).copied(),
+                );
             }
         }
         inside
+    }
+
+    /// The same comparisons with some of their features only, numbered in the given order.
+    ///
+    /// Features that do not exist are passed over. For what belongs to a fit that had to leave some out
+    /// ([`crate::Fitted::features`]).
+    pub fn with_features(&self, features: &[usize]) -> Self {
+        let kept: Vec<&[f64]> = features
+            .iter()
+            .filter_map(|&feature| self.features.get(feature))
+            .map(|column| &column[..])
+            .collect();
+        let model = |of: fn(&Pair) -> u32| -> Vec<u32> {
+            let pairs = self.by_pair();
+            pairs
+                .flat_map(|(pair, cells)| std::iter::repeat_n(of(&pair), cells.len()))
+                .collect()
+        };
+        let (model_a, model_b) = (model(|pair| pair.i), model(|pair| pair.j));
+        let rows = Rows {
+            model_a: &model_a,
+            model_b: &model_b,
+            scores: &self.outcomes,
+            features: &kept,
+            clusters: self.clusters(),
+            weights: self.weights(),
+            subset: None,
+        };
+        let counts = Some(&self.counts[..]);
+        // They were checked when they came in, so nothing can be wrong with them now.
+        order::order(self.n_models, &Counted { rows, counts }, NonZeroUsize::MIN)
+            .unwrap_or_else(|_| Self::empty(self.n_models, kept.len()))
     }
 }
 
 /// A run of cells with the same models and features.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
+    pub(crate) i: u32,
+    pub(crate) j: u32,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
 impl Group {
-    /// Weighted score of the first model, and the weight it was achieved in.
-    pub(crate) fn score_and_mass(self, cells: &[Cell]) -> (f64, f64) {
-        let (mut score, mut mass) = (0.0, 0.0);
-        for cell in &cells[self.start..self.end] {
-            score += cell.mass() * cell.outcome;
-            mass += cell.mass();
+    /// The cells of the group.
+    pub(crate) fn cells(self, comparisons: &Comparisons) -> impl Iterator<Item = Cell> + '_ {
+        let Self { i, j, start, end } = self;
+        (start..end).map(move |idx| comparisons.cell_of(Pair { i, j, end }, idx))
+    }
+
+    /// Weight of what the first model won and of what it lost, a tie being half of each.
+    pub(crate) fn score_and_loss(self, comparisons: &Comparisons) -> (f64, f64) {
+        let (mut score, mut loss) = (0.0, 0.0);
+        for idx in self.start..self.end {
+            let weight = comparisons.weights.get(idx).copied().unwrap_or(1.0);
+            let mass = comparisons.counts[idx] as f64 * weight;
+            score += mass * comparisons.outcomes[idx];
+            loss += mass * (1.0 - comparisons.outcomes[idx]);
         }
-        (score, mass)
+        (score, loss)
     }
 }
 
 pub(crate) fn check(row: usize, comparison: &Comparison, n_models: usize) -> Result<(), Error> {
-    for model in [comparison.a, comparison.b] {
+    let Comparison {
+        a,
+        b,
+        outcome,
+        weight,
+        count,
+    } = *comparison;
+    check_row(row, [a, b], outcome, weight, count, n_models)
+}
+
+fn check_row(
+    row: usize,
+    models: [u32; 2],
+    outcome: f64,
+    weight: f64,
+    count: u64,
+    n_models: usize,
+) -> Result<(), Error> {
+    for model in models {
         if model as usize >= n_models {
             return Err(Error::ModelOutOfRange {
                 row,
@@ -483,51 +734,44 @@ pub(crate) fn check(row: usize, comparison: &Comparison, n_models: usize) -> Res
             });
         }
     }
-    if comparison.a == comparison.b {
+    if models[0] == models[1] {
         return Err(Error::SelfComparison {
             row,
-            model: comparison.a,
+            model: models[0],
         });
     }
-    if !(0.0..=1.0).contains(&comparison.outcome) {
-        return Err(Error::Outcome {
-            row,
-            outcome: comparison.outcome,
-        });
+    if !(0.0..=1.0).contains(&outcome) {
+        return Err(Error::Outcome { row, outcome });
     }
-    if !(comparison.weight.is_finite() && comparison.weight > 0.0) {
-        return Err(Error::Weight {
-            row,
-            weight: comparison.weight,
-        });
+    if !(weight.is_finite() && weight > 0.0) {
+        return Err(Error::Weight { row, weight });
     }
-    if comparison.count == 0 {
+    if count == 0 {
         return Err(Error::Count { row });
     }
     Ok(())
 }
 
 /// Names the model with the lower index first.
-///
-/// The outcome passes through the winner's score, which is at least ½: subtracting it from 1 is exact,
-/// and so `(a, b, y)` and `(b, a, 1 - y)` arrive at the same bits even where `1 - y` had to be rounded.
 fn canonical(comparison: &Comparison) -> Cell {
-    let (winner, score) = if comparison.outcome >= 0.5 {
-        (comparison.a, comparison.outcome)
-    } else {
-        (comparison.b, 1.0 - comparison.outcome)
-    };
-    let i = comparison.a.min(comparison.b);
-    let j = comparison.a.max(comparison.b);
-    // At a tie both ways of orienting agree, so it does not matter who is called the winner.
-    let outcome = if winner == i { score } else { 1.0 - score };
     Cell {
-        i,
-        j,
-        outcome,
+        i: comparison.a.min(comparison.b),
+        j: comparison.a.max(comparison.b),
+        outcome: canonical_outcome(comparison.a > comparison.b, comparison.outcome),
         weight: comparison.weight,
         count: comparison.count,
     }
+}
+
+/// The score of the model with the lower index, given that of side A, which has the higher one if `swapped`.
+///
+/// It passes through the winner's score, which is at least ½: subtracting it from 1 is exact,
+/// and so `(a, b, y)` and `(b, a, 1 - y)` arrive at the same bits even where `1 - y` had to be rounded.
+/// At a tie both ways of orienting agree, so it does not matter who is called the winner.
+fn canonical_outcome(swapped: bool, outcome: f64) -> f64 {
+    let a_won = outcome >= 0.5;
+    let score = if a_won { outcome } else { 1.0 - outcome };
+    if a_won == swapped { 1.0 - score } else { score }
 }
 
 fn count(records: &mut [Record], cell: &Cell) {
@@ -554,172 +798,8 @@ fn compare_outcome(x: &Cell, y: &Cell) -> Ordering {
         .then_with(|| x.weight.total_cmp(&y.weight))
 }
 
-fn compare_numbers(x: &[f64], y: &[f64]) -> Ordering {
-    x.iter()
-        .zip(y)
-        .map(|(x, y)| x.total_cmp(y))
-        .find(|&order| order != Ordering::Equal)
-        .unwrap_or(Ordering::Equal)
-}
+#[cfg(test)]
+mod properties;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check_refused(row: Comparison, expected: &Error) {
-        let good = Comparison::new(0, 1, 1.0);
-        let refused = Comparisons::new(2, [good, row]).unwrap_err();
-        assert_eq!(refused.to_string(), expected.to_string());
-        let refused = Comparisons::with_columns(2, &[good, row], Columns::default()).unwrap_err();
-        assert_eq!(refused.to_string(), expected.to_string());
-    }
-
-    #[test]
-    fn what_is_no_comparison_is_refused() {
-        let row = 1;
-        let good = Comparison::new(0, 1, 1.0);
-        check_refused(
-            Comparison::new(1, 1, 1.0),
-            &Error::SelfComparison { row, model: 1 },
-        );
-        check_refused(
-            Comparison::new(0, 2, 1.0),
-            &Error::ModelOutOfRange {
-                row,
-                model: 2,
-                n_models: 2,
-            },
-        );
-        check_refused(
-            Comparison::new(7, 0, 1.0),
-            &Error::ModelOutOfRange {
-                row,
-                model: 7,
-                n_models: 2,
-            },
-        );
-        for outcome in [f64::NAN, -0.1, 1.1, f64::INFINITY] {
-            check_refused(
-                Comparison::new(0, 1, outcome),
-                &Error::Outcome { row, outcome },
-            );
-        }
-        for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            check_refused(good.with_weight(weight), &Error::Weight { row, weight });
-        }
-        check_refused(good.with_count(0), &Error::Count { row });
-    }
-
-    #[test]
-    fn columns_must_fit_the_rows() {
-        let rows = [Comparison::new(0, 1, 1.0), Comparison::new(1, 0, 1.0)];
-        let check =
-            |columns: Columns<'_>| Comparisons::with_columns(2, &rows, columns).unwrap_err();
-        let short = Columns {
-            n_features: 2,
-            features: &[0.0; 3],
-            clusters: None,
-        };
-        assert_eq!(
-            check(short),
-            Error::Length {
-                found: 3,
-                expected: 4
-            }
-        );
-        let clusters = Columns {
-            clusters: Some(&[1]),
-            ..Columns::default()
-        };
-        assert_eq!(
-            check(clusters),
-            Error::Length {
-                found: 1,
-                expected: 2
-            }
-        );
-        let infinite = Columns {
-            n_features: 1,
-            features: &[0.0, f64::INFINITY],
-            clusters: None,
-        };
-        assert_eq!(
-            check(infinite),
-            Error::Feature {
-                row: 1,
-                feature: 0,
-                value: f64::INFINITY
-            }
-        );
-    }
-
-    #[test]
-    fn equal_battles_are_merged_and_counted() {
-        let rows = [
-            Comparison::new(0, 1, 1.0),
-            Comparison::new(1, 0, 0.0),
-            Comparison::new(0, 1, 0.5).with_count(3),
-            Comparison::new(2, 0, 1.0).with_weight(2.0),
-        ];
-        let comparisons = Comparisons::new(4, rows).unwrap();
-        assert_eq!(comparisons.cells().len(), 3);
-        assert_eq!(comparisons.n_battles(), 6);
-        assert_eq!(comparisons.total_weight(), 7.0);
-        assert_eq!(
-            comparisons.record(0),
-            Record {
-                battles: 6,
-                wins: 2,
-                losses: 1,
-                ties: 3
-            }
-        );
-        assert_eq!(
-            comparisons.record(1),
-            Record {
-                battles: 5,
-                wins: 0,
-                losses: 2,
-                ties: 3
-            }
-        );
-        assert_eq!(
-            comparisons.record(2),
-            Record {
-                battles: 1,
-                wins: 1,
-                losses: 0,
-                ties: 0
-            }
-        );
-        assert_eq!(comparisons.record(3), Record::default());
-        assert_eq!(comparisons.record(99), Record::default());
-    }
-
-    #[test]
-    fn an_outcome_that_no_binary_number_equals_survives_a_change_of_sides() {
-        for outcome in [0.1, 0.3, 1e-17, 0.7, 1.0 / 3.0] {
-            let one = Comparisons::new(2, [Comparison::new(0, 1, outcome)]).unwrap();
-            let other = Comparisons::new(2, [Comparison::new(1, 0, 1.0 - outcome)]).unwrap();
-            assert_eq!(one, other);
-        }
-    }
-
-    #[test]
-    fn counts_beyond_the_largest_number_do_not_wrap() {
-        let rows = [Comparison::new(0, 1, 1.0).with_count(u64::MAX); 2];
-        assert_eq!(Comparisons::new(2, rows).unwrap().record(0).wins, u64::MAX);
-    }
-
-    #[test]
-    fn pairs_that_met_often_weigh_as_much_as_each_other() {
-        let rows = [
-            Comparison::new(0, 1, 1.0).with_count(100),
-            Comparison::new(1, 2, 0.5).with_count(10),
-        ];
-        let weighted = Comparisons::new(3, rows).unwrap().reweighted_by_pair(50);
-        let weights: Vec<f64> = weighted.cells().iter().map(|cell| cell.weight).collect();
-        assert_eq!(weights, [0.01, 0.02]);
-    }
-}
+mod tests;

@@ -3,7 +3,9 @@
 //! A finite maximum of the Bradley-Terry likelihood exists exactly when the directed graph
 //! "a scored against b" (a tie scores both ways) is strongly connected (Ford 1957; Zermelo 1929).
 
-use crate::comparisons::Comparisons;
+use std::ops::Range;
+
+use crate::comparisons::{Comparisons, Pair};
 
 /// The groups that comparisons fall into. Models without a battle belong to none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,12 @@ pub struct Components {
 impl Components {
     /// Finds the groups, in time linear in the number of pairs that met.
     pub fn of(comparisons: &Comparisons) -> Self {
+        if let Some(all) = mutually_tied(comparisons) {
+            return Self {
+                connected: vec![all.clone()],
+                strong: vec![all],
+            };
+        }
         let graph = ScoreGraph::of(comparisons);
         Self {
             connected: connected(comparisons),
@@ -30,20 +38,46 @@ impl Components {
     }
 }
 
-/// Groups that met, by union-find with path halving.
-fn connected(comparisons: &Comparisons) -> Vec<Vec<usize>> {
-    fn root(parents: &mut [usize], mut model: usize) -> usize {
-        while parents[model] != model {
-            parents[model] = parents[parents[model]];
-            model = parents[model];
-        }
-        model
+/// The representative of a model's group in a union-find forest, with path halving.
+fn root(parents: &mut [usize], mut model: usize) -> usize {
+    while parents[model] != model {
+        parents[model] = parents[parents[model]];
+        model = parents[model];
     }
+    model
+}
+
+/// All models with a battle, when pairs in which both scored tie them together: a short way for the usual arena, which
+/// looks at as many pairs as it needs and no more.
+fn mutually_tied(comparisons: &Comparisons) -> Option<Vec<usize>> {
+    let n_models = comparisons.n_models();
+    let active: Vec<usize> = (0..n_models)
+        .filter(|&model| comparisons.record(model).battles > 0)
+        .collect();
+    let mut parents: Vec<usize> = (0..n_models).collect();
+    let mut ties_missing = active.len().checked_sub(1)?;
+    for (pair, cells) in comparisons.by_pair() {
+        if ties_missing == 0 {
+            break;
+        }
+        let x = root(&mut parents, pair.i as usize);
+        let y = root(&mut parents, pair.j as usize);
+        let outcomes = &comparisons.outcomes()[cells];
+        if x != y && outcomes.iter().any(|&y| y > 0.0) && outcomes.iter().any(|&y| y < 1.0) {
+            parents[x.max(y)] = x.min(y);
+            ties_missing -= 1;
+        }
+    }
+    (ties_missing == 0).then_some(active)
+}
+
+/// Groups that met, by union-find.
+fn connected(comparisons: &Comparisons) -> Vec<Vec<usize>> {
     let n_models = comparisons.n_models();
     let mut parents: Vec<usize> = (0..n_models).collect();
-    for cell in comparisons.cells() {
-        let x = root(&mut parents, cell.i as usize);
-        let y = root(&mut parents, cell.j as usize);
+    for pair in comparisons.pairs() {
+        let x = root(&mut parents, pair.i as usize);
+        let y = root(&mut parents, pair.j as usize);
         // The lower index becomes the root, so that the groups come out ordered by their first model.
         parents[x.max(y)] = x.min(y);
     }
@@ -74,6 +108,31 @@ pub(crate) struct ScoreGraph {
 impl ScoreGraph {
     pub(crate) fn of(comparisons: &Comparisons) -> Self {
         Self::from_edges(comparisons.n_models(), edges(comparisons))
+    }
+
+    /// The graph without scores that are no more than a share of all that one of the two models did.
+    pub(crate) fn of_scores_above(comparisons: &Comparisons, share: f64) -> Self {
+        let score_and_loss = |(pair, cells): (Pair, Range<usize>)| {
+            let (mut score, mut loss) = (0.0, 0.0);
+            for cell in cells.map(|idx| comparisons.cell_of(pair, idx)) {
+                score += cell.mass() * cell.outcome;
+                loss += cell.mass() * (1.0 - cell.outcome);
+            }
+            (pair.i as usize, pair.j as usize, score, loss)
+        };
+        let pairs: Vec<_> = comparisons.by_pair().map(score_and_loss).collect();
+        let mut mass = vec![0.0; comparisons.n_models()];
+        for &(i, j, score, loss) in &pairs {
+            mass[i] += score + loss;
+            mass[j] += score + loss;
+        }
+        let edges = pairs.iter().flat_map(|&(i, j, score, loss)| {
+            let limit = share * f64::max(mass[i], mass[j]);
+            let forward = (score > limit).then_some((i, j));
+            let backward = (loss > limit).then_some((j, i));
+            forward.into_iter().chain(backward)
+        });
+        Self::from_edges(comparisons.n_models(), edges)
     }
 
     /// The graph with every edge turned round.
@@ -124,7 +183,7 @@ impl ScoreGraph {
     }
 
     /// Strongly connected components by Tarjan's algorithm (Tarjan 1972), with its own stack instead of recursion.
-    fn strong_components(&self, comparisons: &Comparisons) -> Vec<Vec<usize>> {
+    pub(crate) fn strong_components(&self, comparisons: &Comparisons) -> Vec<Vec<usize>> {
         const UNSEEN: usize = usize::MAX;
         let n_models = comparisons.n_models();
         let mut order = vec![UNSEEN; n_models];
@@ -182,13 +241,11 @@ impl ScoreGraph {
 
 /// "From scored against to", once for each run of cells of one pair and direction.
 fn edges(comparisons: &Comparisons) -> impl Iterator<Item = (usize, usize)> + Clone + '_ {
-    let pairs = comparisons
-        .cells()
-        .chunk_by(|x, y| (x.i, x.j) == (y.i, y.j));
-    pairs.flat_map(|pair| {
-        let (i, j) = (pair[0].i as usize, pair[0].j as usize);
-        let forward = pair.iter().any(|cell| cell.outcome > 0.0).then_some((i, j));
-        let backward = pair.iter().any(|cell| cell.outcome < 1.0).then_some((j, i));
+    comparisons.by_pair().flat_map(|(pair, cells)| {
+        let outcomes = &comparisons.outcomes()[cells];
+        let (i, j) = (pair.i as usize, pair.j as usize);
+        let forward = outcomes.iter().any(|&y| y > 0.0).then_some((i, j));
+        let backward = outcomes.iter().any(|&y| y < 1.0).then_some((j, i));
         forward.into_iter().chain(backward)
     })
 }

@@ -2,10 +2,12 @@
 //!
 //! Not for anchoring on another arena's ratings: see [`fit_with_prior`](crate::fit_with_prior).
 
+use std::num::NonZeroUsize;
+
 use crate::Error;
 use crate::bradley_terry::Fit;
 use crate::comparisons::{Columns, Comparison, Comparisons};
-use crate::interval::{Covariance, residual, squared_scores};
+use crate::covariance::{Covariance, residual, squared_scores};
 
 /// Comparisons from one source and how much they count.
 #[derive(Clone, Copy, Debug)]
@@ -105,15 +107,16 @@ pub fn composite_covariance(fit: &Fit, sources: &[Source<'_>]) -> Result<Covaria
             });
         }
         let mut score = vec![0.0; n];
-        for (idx, cell) in comparisons.cells().iter().enumerate() {
-            let residual = cell.count as f64 * residual(&unpenalised, comparisons, idx);
+        for (idx, cell) in comparisons.cells().enumerate() {
+            let residual =
+                cell.count as f64 * residual(&unpenalised, &cell, comparisons.features_of(idx));
             score[cell.i as usize] += residual;
             score[cell.j as usize] -= residual;
-            for (f, x) in comparisons.features_of(idx).iter().enumerate() {
+            for (f, x) in comparisons.features_of(idx).enumerate() {
                 score[n_models + f] += residual * x;
             }
         }
-        let squares = squared_scores(&unpenalised, comparisons);
+        let squares = squared_scores(&unpenalised, comparisons, NonZeroUsize::MIN);
         let battles = comparisons.n_battles() as f64;
         let sum = meat.get_or_insert_with(|| crate::linear_algebra::Matrix::zeros(n));
         for column in 0..n {
@@ -123,7 +126,7 @@ pub fn composite_covariance(fit: &Fit, sources: &[Source<'_>]) -> Result<Covaria
             }
         }
     }
-    Covariance::with_meat(fit, &composite(sources)?, meat.as_ref())
+    Covariance::with_meat(fit, &composite(sources)?, meat, NonZeroUsize::MIN)
 }
 
 /// What each source's weights are multiplied by.
@@ -170,13 +173,13 @@ pub(crate) fn append(
     rows: &mut Vec<Comparison>,
     features: &mut Vec<f64>,
 ) {
-    for (idx, cell) in comparisons.cells().iter().enumerate() {
+    for (idx, cell) in comparisons.cells().enumerate() {
         rows.push(
             Comparison::new(cell.i, cell.j, cell.outcome)
                 .with_count(cell.count)
                 .with_weight(cell.weight * factor),
         );
-        features.extend_from_slice(comparisons.features_of(idx));
+        features.extend(comparisons.features_of(idx));
     }
 }
 

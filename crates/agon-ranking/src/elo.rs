@@ -30,6 +30,22 @@ impl Default for EloOptions {
     }
 }
 
+impl EloOptions {
+    /// Refuses constants that make no sense.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        for (option, value) in [("k", self.k), ("initial", self.initial)] {
+            if !value.is_finite() {
+                return Err(Error::Option {
+                    option,
+                    value,
+                    expected: "a finite number",
+                });
+            }
+        }
+        crate::leaderboard::check_scale(self.scale, self.base)
+    }
+}
+
 /// Ratings after all battles, in the order given.
 ///
 /// Rₐ ← Rₐ + K (y − E), E = 1 / (1 + base^((R_b − Rₐ) / scale)), and R_b by the opposite amount (Elo 1978).
@@ -54,16 +70,7 @@ pub fn online(
     battles: impl IntoIterator<Item = Comparison>,
     options: &EloOptions,
 ) -> Result<Vec<f64>, Error> {
-    for (option, value) in [("k", options.k), ("initial", options.initial)] {
-        if !value.is_finite() {
-            return Err(Error::Option {
-                option,
-                value,
-                expected: "a finite number",
-            });
-        }
-    }
-    crate::leaderboard::check_scale(options.scale, options.base)?;
+    options.check()?;
     let mut ratings = vec![options.initial; n_models];
     for (row, battle) in battles.into_iter().enumerate() {
         crate::comparisons::check(row, &battle, n_models)?;

@@ -10,7 +10,7 @@ mod judges;
 mod side_bias;
 
 pub use judges::{JudgeConcentration, judge_concentration, votes_of_judges};
-pub use side_bias::{SideBias, side_bias};
+pub use side_bias::{SideBias, side_bias, side_bias_of_fit};
 
 use crate::Error;
 use crate::bradley_terry::{Fit, FitOptions, fit_connected, sigmoid};
@@ -153,6 +153,8 @@ struct Search<'a> {
     fitted: &'a Fitted,
     /// The votes of the fit, models numbered like it.
     inside: Comparisons,
+    /// Its cells by number.
+    cells: Vec<Cell>,
     /// The same without judges, which a fit does not need: far fewer cells when there are no features.
     bare: Comparisons,
     /// The cell of `bare` that each cell of `inside` is part of; empty when they are the same.
@@ -232,17 +234,8 @@ impl<'a> Search<'a> {
                 expected: "at least 1, and fewer than there are rated models",
             });
         }
-        let last = fitted.models.last().copied().unwrap_or_default();
-        if last >= comparisons.n_models()
-            || comparisons.n_features() != fitted.fit.coefficients.len()
-        {
-            return Err(Error::Length {
-                found: comparisons.n_models() + comparisons.n_features(),
-                expected: last + 1 + fitted.fit.coefficients.len(),
-            });
-        }
-        let inside = comparisons.among(&fitted.models);
-        let n_cells = inside.cells().len();
+        let inside = fitted.comparisons(comparisons)?;
+        let n_cells = inside.n_cells();
         let (bare, bare_cell) = without_judges(&inside);
         let units = match unit {
             Unit::Votes => (0..n_cells).map(|cell| vec![cell]).collect(),
@@ -266,6 +259,7 @@ impl<'a> Search<'a> {
         Ok(Self {
             options,
             fitted,
+            cells: inside.cells().collect(),
             inside,
             bare,
             bare_cell,
@@ -281,7 +275,7 @@ impl<'a> Search<'a> {
             models: (0..self.fitted.models.len()).collect(),
             fit: self.fitted.fit.clone(),
         };
-        let untouched = vec![0; self.inside.cells().len()];
+        let untouched = vec![0; self.cells.len()];
         let mut pairs = Vec::new();
         for (inner, outer) in self.nearest_pairs()? {
             let effects = self.effects(&start, &untouched, inner, outer)?;
@@ -338,7 +332,7 @@ impl<'a> Search<'a> {
     /// Every unit with a vote in which the model scored.
     fn points_of(&self, model: usize) -> Sequence {
         let scored = |idx: usize| {
-            let cell = &self.inside.cells()[idx];
+            let cell = &self.cells[idx];
             (cell.i as usize == model && cell.outcome > 0.0)
                 || (cell.j as usize == model && cell.outcome < 1.0)
         };
@@ -346,7 +340,7 @@ impl<'a> Search<'a> {
         units
             .filter(|(_, cells)| cells.iter().any(|&cell| scored(cell)))
             .map(|(unit, cells)| match self.unit {
-                Unit::Votes => (unit, self.inside.cells()[cells[0]].count),
+                Unit::Votes => (unit, self.cells[cells[0]].count),
                 Unit::Judges => (unit, 1),
             })
             .collect()
@@ -355,7 +349,7 @@ impl<'a> Search<'a> {
     /// Pairs of one model inside and one outside the top, in ascending order of standard errors between them.
     fn nearest_pairs(&self) -> Result<Vec<(usize, usize)>, Error> {
         let fit = &self.fitted.fit;
-        let mut factor = fit.information.clone();
+        let mut factor = fit.information.matrix();
         if let Some(ground) = fit.ground {
             factor.ground(ground);
         }
@@ -405,7 +399,7 @@ impl<'a> Search<'a> {
             return Ok(Vec::new());
         };
         let n_models = fit.strengths.len();
-        let mut factor = fit.information.clone();
+        let mut factor = fit.information.matrix();
         let mut direction = vec![0.0; n_models + fit.coefficients.len()];
         direction[local_inner] = 1.0;
         direction[local_outer] = -1.0;
@@ -420,7 +414,7 @@ impl<'a> Search<'a> {
         for (unit, cells) in self.units.iter().enumerate() {
             let (mut narrowing, mut count) = (0.0, 0_u64);
             for &idx in cells {
-                let cell = &self.inside.cells()[idx];
+                let cell = &self.cells[idx];
                 let left = cell.count - removed[idx];
                 let (Some(i), Some(j)) = (position[cell.i as usize], position[cell.j as usize])
                 else {
@@ -429,7 +423,7 @@ impl<'a> Search<'a> {
                 let features = self.inside.features_of(idx);
                 let mut d = fit.strengths[i] - fit.strengths[j];
                 let mut lever = direction[i] - direction[j];
-                for (f, x) in features.iter().enumerate() {
+                for (f, x) in features.enumerate() {
                     d += x * fit.coefficients[f];
                     lever += x * direction[n_models + f];
                 }
@@ -470,7 +464,7 @@ impl<'a> Search<'a> {
         /// many votes go.
         const PUSH: f64 = 0.25;
         let mut sequence = Sequence::new();
-        let mut removed = vec![0; self.inside.cells().len()];
+        let mut removed = vec![0; self.cells.len()];
         let mut state: Option<State> = None;
         for round in 0..ROUNDS {
             let now = state.as_ref().unwrap_or(start);
@@ -517,7 +511,7 @@ impl<'a> Search<'a> {
         for &cell in &self.units[unit] {
             match self.unit {
                 Unit::Votes => removed[cell] += count,
-                Unit::Judges => removed[cell] = self.inside.cells()[cell].count,
+                Unit::Judges => removed[cell] = self.cells[cell].count,
             }
         }
     }
@@ -527,13 +521,13 @@ impl<'a> Search<'a> {
         let kept = if self.bare_cell.is_empty() {
             self.bare.without(removed)
         } else {
-            let mut merged = vec![0; self.bare.cells().len()];
+            let mut merged = vec![0; self.bare.n_cells()];
             for (&cell, count) in self.bare_cell.iter().zip(removed) {
                 merged[cell] += count;
             }
             self.bare.without(&merged)
         };
-        if kept.cells().is_empty() {
+        if kept.is_empty() {
             return Ok(None);
         }
         let all: Vec<usize> = (0..kept.n_models()).collect();
@@ -652,7 +646,7 @@ impl<'a> Search<'a> {
         sequence: &Sequence,
         mut count: u64,
     ) -> Result<(Vec<u64>, Option<Change>), Error> {
-        let mut removed = vec![0; self.inside.cells().len()];
+        let mut removed = vec![0; self.cells.len()];
         for &(unit, of) in sequence {
             let taken = of.min(count);
             if taken == 0 {
@@ -703,14 +697,14 @@ impl<'a> Search<'a> {
     ) -> Fragility {
         let name = |model: usize| self.fitted.models[model];
         let clusters = self.inside.clusters();
-        let cells = self.inside.cells().iter().enumerate();
+        let cells = self.cells.iter().enumerate();
         let removed: Vec<RemovedVotes> = cells
             .filter(|(idx, _)| removed[*idx] > 0)
             .map(|(idx, cell)| RemovedVotes {
                 a: name(cell.i as usize) as u32,
                 b: name(cell.j as usize) as u32,
                 outcome: cell.outcome,
-                features: self.inside.features_of(idx).to_vec(),
+                features: self.inside.features_of(idx).collect(),
                 judge: clusters.map(|clusters| clusters[idx]),
                 count: removed[idx],
                 of: cell.count,
@@ -740,10 +734,11 @@ fn without_judges(comparisons: &Comparisons) -> (Comparisons, Vec<usize>) {
     let same =
         |x: &Cell, y: &Cell| (x.i, x.j, x.outcome, x.weight) == (y.i, y.j, y.outcome, y.weight);
     // Both are in the same order, judges coming last in it, so that parts of a cell follow each other.
+    let merged: Vec<Cell> = bare.cells().collect();
     let mut position = 0;
-    let mut part_of = Vec::with_capacity(comparisons.cells().len());
+    let mut part_of = Vec::with_capacity(comparisons.n_cells());
     for cell in comparisons.cells() {
-        while !same(cell, &bare.cells()[position]) {
+        while !same(&cell, &merged[position]) {
             position += 1;
         }
         part_of.push(position);

@@ -1,13 +1,20 @@
 //! Comparisons in, leaderboard out: who can be rated, how well they are known, and which places that supports.
 
+mod entries;
+mod obstacles;
+mod parts;
+
 use std::borrow::Cow;
+use std::num::NonZeroUsize;
 
 use crate::Error;
 use crate::bradley_terry::{Fit, FitOptions, Start, fit_connected_from};
 use crate::comparisons::{Comparisons, Record};
-use crate::components::{Components, ScoreGraph};
-use crate::interval::{Anchor, Covariance, CovarianceMethod, critical_value};
-use crate::provisional::{self, Estimate, Known, Lack};
+use crate::covariance::{Covariance, CovarianceMethod};
+use crate::interval::{Anchor, critical_value};
+use crate::linear_algebra::Matrix;
+use entries::{Scale, provisional_entries, rated_entries};
+use parts::{Part, Parts};
 
 /// How ratings are scaled, anchored and bounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,11 +35,14 @@ pub struct LeaderboardOptions {
     pub covariance: CovarianceMethod,
     /// How the rated models are fitted.
     pub fit: FitOptions,
+    /// Threads to work on. Their number changes no bit of the result.
+    pub n_threads: NonZeroUsize,
 }
 
 impl Default for LeaderboardOptions {
     /// The arena's scale (400 points are odds of 10 to 1, the mean is 1000), 95 % intervals from the sandwich,
-    /// no smallest number of battles.
+    /// no smallest number of battles,
+    /// one thread.
     fn default() -> Self {
         Self {
             scale: 400.0,
@@ -43,6 +53,7 @@ impl Default for LeaderboardOptions {
             min_battles: 0,
             covariance: CovarianceMethod::default(),
             fit: FitOptions::default(),
+            n_threads: NonZeroUsize::MIN,
         }
     }
 }
@@ -90,8 +101,10 @@ pub struct Board {
     pub fitted: Option<Fitted>,
     /// Why nobody is rated; `None` when somebody is.
     pub unrated: Option<UnratedReason>,
-    /// Estimates for the features, in their order; empty when there are none or nobody is rated.
+    /// Estimates for the features in the fit, in their order; empty when there are none or nobody is rated.
     pub coefficients: Vec<Coefficient>,
+    /// Features that had to be left out, in the order in which they were.
+    pub dropped: Vec<DroppedFeature>,
     /// All battles of the group.
     pub battles: u64,
     /// Number of parts inside which models scored both ways. More than 1 means that some outcomes are separated:
@@ -104,6 +117,10 @@ pub struct Board {
 pub struct Fitted {
     /// Indices of the models in the fit, ascending: strength `i` of the fit is that of model `models[i]`.
     pub models: Vec<usize>,
+    /// Indices of the features in the fit, ascending: coefficient `i` of the fit is that of feature `features[i]`.
+    ///
+    /// All of them, unless some had to be left out; [`Fitted::comparisons`] makes the comparisons that belong to the fit.
+    pub features: Vec<usize>,
     /// Strengths in nats with mean 0, coefficients and the certificate of convergence.
     pub fit: Fit,
     /// Covariance in nats under the anchor in use, numbered like the fit.
@@ -116,6 +133,36 @@ pub struct Fitted {
     pub battles: u64,
     /// Battles of each model in the fit, numbered like the fit.
     pub battles_of: Vec<u64>,
+}
+
+impl Fitted {
+    /// The comparisons of the fit: battles of its models among themselves, with its features, numbered like the fit.
+    ///
+    /// `all` are those that the leaderboard was made from, with all features or with those of the fit only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] when they lack a model or a feature of the fit.
+    pub fn comparisons(&self, all: &Comparisons) -> Result<Comparisons, Error> {
+        let reduced = all.n_features() == self.features.len();
+        let n_features = match self.features.last() {
+            Some(&last) if !reduced => last + 1,
+            _ => self.features.len(),
+        };
+        let n_models = self.models.last().map_or(0, |&last| last + 1);
+        if all.n_models() < n_models || all.n_features() < n_features {
+            return Err(Error::Length {
+                found: all.n_models() + all.n_features(),
+                expected: n_models + n_features,
+            });
+        }
+        let inside = all.among(&self.models);
+        Ok(if reduced {
+            inside
+        } else {
+            inside.with_features(&self.features)
+        })
+    }
 }
 
 /// One model on a board.
@@ -177,6 +224,28 @@ pub enum ProvisionalReason {
     OtherGroup,
     /// It has fewer battles than asked for. Rating and interval come from the fit.
     FewBattles,
+    /// Results against the rated models go both ways, but those of one way are so few beside the others that no fit in
+    /// double precision finds where it stands.
+    WeaklyTied,
+}
+
+/// A feature that is not in a fit, as no fit with it exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DroppedFeature {
+    /// Index of the feature.
+    pub feature: usize,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// Why a feature is not in a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// It is always 0, or a combination of the models and the features before it: it carries no information of its own.
+    Collinear,
+    /// Together with the rest of the model it predicts outcomes without exception: its coefficient has no finite estimate
+    /// (Albert & Anderson 1984).
+    Separates,
 }
 
 /// Why a board rates nobody.
@@ -186,7 +255,7 @@ pub enum UnratedReason {
     OneBattle,
     /// All results point one way: no models have scored both ways, directly or through others, by more than one tie.
     OneWay,
-    /// The group can be rated without features, but not with them. Never on the main board, where it is an error.
+    /// No part of the group can be rated in double precision, not even without features.
     NotFitted(Error),
 }
 
@@ -204,6 +273,8 @@ pub struct Rank {
 /// A feature's coefficient: log-odds for one unit of the feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficient {
+    /// Index of the feature.
+    pub feature: usize,
     /// The estimate.
     pub estimate: f64,
     /// Its standard error.
@@ -273,14 +344,16 @@ pub fn ranks(intervals: &[Option<(f64, f64)>]) -> Vec<Rank> {
 ///    residual to judge it by.
 ///    Only battles among the rated models enter the fit, so nobody else can move them.
 /// 3. All others are provisional: see [`ProvisionalReason`].
-/// 4. Intervals come from the covariance under the anchor in use, places from the intervals.
+/// 4. A feature that cannot be in the fit is left out and named ([`Board::dropped`]). Models that no fit in double
+///    precision places are provisional ([`ProvisionalReason::WeaklyTied`]); odds of a million to one in a row are no such
+///    case.
+/// 5. Intervals come from the covariance under the anchor in use, places from the intervals.
 ///
 /// With [`Anchor::Model`], boards that the model is not on have the mean of their rated models at `init`.
 ///
 /// # Errors
 ///
-/// [`Error::NoBattles`]; [`Error::Option`]; [`Error::AnchorNotRated`]; and for the main board the errors of
-/// [`fit()`](crate::fit()) and [`Covariance::of`].
+/// [`Error::NoBattles`]; [`Error::Option`]; [`Error::AnchorNotRated`]; [`Error::NoClusters`].
 ///
 /// # Examples
 ///
@@ -349,12 +422,19 @@ pub fn leaderboard_from(
     compute(comparisons, options, Some(previous))
 }
 
-/// Where the fit of some models can start: their earlier strengths, 0 for those that had none.
-fn start_of(previous: &Leaderboard, models: &[usize], n_features: usize) -> Start {
+/// Where the fit of some models and features can start: their earlier values, 0 for those that had none.
+///
+/// Further the inverse of the information there, when it is about the same models and features.
+fn start_of<'a>(
+    previous: &'a Leaderboard,
+    models: &[usize],
+    features: &[usize],
+) -> (Start, Option<&'a Matrix>) {
     let mut start = Start {
         strengths: vec![0.0; models.len()],
-        coefficients: vec![0.0; n_features],
+        coefficients: vec![0.0; features.len()],
     };
+    let mut inverse = None;
     for fitted in previous
         .boards
         .iter()
@@ -367,11 +447,19 @@ fn start_of(previous: &Leaderboard, models: &[usize], n_features: usize) -> Star
                 known = true;
             }
         }
-        if known && fitted.fit.coefficients.len() == n_features {
-            start.coefficients.clone_from(&fitted.fit.coefficients);
+        if !known {
+            continue;
+        }
+        for (&feature, &coefficient) in fitted.features.iter().zip(&fitted.fit.coefficients) {
+            if let Ok(position) = features.binary_search(&feature) {
+                start.coefficients[position] = coefficient;
+            }
+        }
+        if fitted.models == models && fitted.features == features {
+            inverse = Some(fitted.covariance.bread());
         }
     }
-    start
+    (start, inverse)
 }
 
 fn compute(
@@ -388,7 +476,7 @@ fn compute(
         });
     }
     let critical = critical_value(options.level)?;
-    if comparisons.cells().is_empty() {
+    if comparisons.is_empty() {
         return Err(Error::NoBattles);
     }
     if let Anchor::Model { model, rating } = options.anchor {
@@ -444,110 +532,6 @@ pub(crate) fn check_scale(scale: f64, base: f64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The groups that met, the main one first, each with the models that can be rated.
-struct Parts {
-    groups: Vec<Part>,
-}
-
-struct Part {
-    /// All models of the group, ascending.
-    models: Vec<usize>,
-    /// Those that can be rated, ascending; empty when nobody can.
-    rated: Vec<usize>,
-    /// Battles among the rated.
-    rated_battles: u64,
-    /// All battles of the group.
-    battles: u64,
-    strong_components: usize,
-}
-
-impl Parts {
-    fn of(comparisons: &Comparisons) -> Self {
-        let components = Components::of(comparisons);
-        let n_models = comparisons.n_models();
-        let mut strong_of = vec![usize::MAX; n_models];
-        for (idx, members) in components.strong.iter().enumerate() {
-            for &model in members {
-                strong_of[model] = idx;
-            }
-        }
-        let inside = battles_inside(comparisons, &strong_of, components.strong.len());
-
-        let mut groups: Vec<Part> = components
-            .connected
-            .into_iter()
-            .map(|models| {
-                let mut strong: Vec<usize> = models.iter().map(|&model| strong_of[model]).collect();
-                strong.sort_unstable();
-                strong.dedup();
-                let battles = models
-                    .iter()
-                    .map(|&model| comparisons.record(model).battles)
-                    .sum::<u64>()
-                    / 2;
-                let mut part = Part {
-                    models,
-                    rated: Vec::new(),
-                    rated_battles: 0,
-                    battles,
-                    strong_components: strong.len(),
-                };
-                for idx in strong {
-                    let members = &components.strong[idx];
-                    let Inside { battles, models } = inside[idx];
-                    // Strict, so that among equals the component with the first model stays.
-                    if models > 1
-                        && (battles, members.len()) > (part.rated_battles, part.rated.len())
-                    {
-                        part.rated.clone_from(members);
-                        part.rated_battles = battles;
-                    }
-                }
-                part
-            })
-            .collect();
-        // A stable sort: equal groups stay in the order of their first models.
-        groups.sort_by_key(|part| {
-            std::cmp::Reverse((part.rated_battles, part.rated.len(), part.battles))
-        });
-        Self { groups }
-    }
-}
-
-/// What happened inside a strong component.
-#[derive(Clone, Copy, Default)]
-struct Inside {
-    battles: u64,
-    /// Models with at least [`RATED_BATTLES_MIN`] battles inside. One alone has nobody to be rated against.
-    models: usize,
-}
-
-/// Battles, and models that these can rate, inside each strong component.
-fn battles_inside(
-    comparisons: &Comparisons,
-    strong_of: &[usize],
-    n_components: usize,
-) -> Vec<Inside> {
-    let mut inside = vec![Inside::default(); n_components];
-    let mut of_model = vec![0_u64; strong_of.len()];
-    for cell in comparisons.cells() {
-        let (i, j) = (cell.i as usize, cell.j as usize);
-        let component = strong_of[i];
-        if component == strong_of[j] && component < n_components {
-            inside[component].battles = inside[component].battles.saturating_add(cell.count);
-            for model in [i, j] {
-                of_model[model] = of_model[model].saturating_add(cell.count);
-            }
-        }
-    }
-    for (model, &battles) in of_model.iter().enumerate() {
-        if battles >= RATED_BATTLES_MIN {
-            inside[strong_of[model]].models += 1;
-        }
-    }
-    inside
-}
-
 fn board(
     comparisons: &Comparisons,
     part: &Part,
@@ -558,6 +542,9 @@ fn board(
 ) -> Result<Board, Error> {
     let mut unrated = None;
     let mut fitted = None;
+    let mut dropped = Vec::new();
+    let mut weakly_tied = Vec::new();
+    let mut used = Cow::Borrowed(comparisons);
     if part.rated.is_empty() {
         unrated = Some(if part.battles > 1 {
             UnratedReason::OneWay
@@ -565,12 +552,25 @@ fn board(
             UnratedReason::OneBattle
         });
     } else {
-        match fit_part(comparisons, part, options, previous) {
-            Ok(found) => fitted = Some(found),
+        match obstacles::fit_what_can_be(comparisons, part, options, previous) {
+            Ok(outcome) => {
+                fitted = Some(outcome.fitted);
+                dropped = outcome.dropped;
+                weakly_tied = outcome.weakly_tied;
+                if let Some(fewer) = outcome.fewer_features {
+                    used = Cow::Owned(fewer);
+                }
+            }
+            Err(
+                error @ (Error::Singular
+                | Error::NotConverged { .. }
+                | Error::CollinearFeature { .. }),
+            ) => unrated = Some(UnratedReason::NotFitted(error)),
             Err(error) if is_main => return Err(error),
             Err(error) => unrated = Some(UnratedReason::NotFitted(error)),
         }
     }
+    let comparisons = &*used;
     if let Anchor::Model { model, .. } = options.anchor {
         let rated = fitted
             .as_ref()
@@ -600,6 +600,7 @@ fn board(
         comparisons,
         part,
         fitted.as_ref(),
+        &weakly_tied,
         &scale,
         options.min_battles,
         &mut entries,
@@ -613,15 +614,17 @@ fn board(
     });
 
     let coefficients = fitted.as_ref().map_or_else(Vec::new, |fitted| {
-        let estimates = fitted.fit.coefficients.iter().enumerate();
+        let estimates = fitted.fit.coefficients.iter().zip(&fitted.features);
         estimates
-            .map(|(feature, &estimate)| {
+            .enumerate()
+            .map(|(position, (&estimate, &feature))| {
                 let standard_error = fitted
                     .covariance
-                    .coefficient_error(feature)
+                    .coefficient_error(position)
                     .unwrap_or(f64::INFINITY);
                 let half = critical * standard_error;
                 Coefficient {
+                    feature,
                     estimate,
                     standard_error,
                     lower: estimate - half,
@@ -635,27 +638,31 @@ fn board(
         fitted,
         unrated,
         coefficients,
+        dropped,
         battles: part.battles,
         strong_components: part.strong_components,
     })
 }
 
+/// Fits the battles among the rated models, numbered by their position in `rated`; features likewise.
 fn fit_part(
-    comparisons: &Comparisons,
-    part: &Part,
+    inside: &Comparisons,
+    rated: &[usize],
+    features: &[usize],
     options: &LeaderboardOptions,
     previous: Option<&Leaderboard>,
 ) -> Result<Fitted, Error> {
-    let inside = if part.rated.len() == comparisons.n_models() {
-        Cow::Borrowed(comparisons)
-    } else {
-        Cow::Owned(comparisons.among(&part.rated))
-    };
-    let battles_of: Vec<u64> = (0..part.rated.len())
+    let battles_of: Vec<u64> = (0..rated.len())
         .map(|model| inside.record(model).battles)
         .collect();
-    let start = previous.map(|previous| start_of(previous, &part.rated, comparisons.n_features()));
-    let fit = fit_connected_from(start.as_ref(), &inside, &options.fit)?;
+    let start = previous.map(|previous| start_of(previous, rated, features));
+    let fit = fit_connected_from(
+        start.as_ref().map(|(start, _)| start),
+        start.as_ref().and_then(|(_, inverse)| *inverse),
+        inside,
+        &options.fit,
+        options.n_threads,
+    )?;
     let mut origin = options.init;
     // A model tied in by a single battle is placed by the fit but not rated, so it has no say in where the ratings lie.
     let mut weights: Vec<f64> = battles_of
@@ -669,14 +676,15 @@ fn fit_part(
     match options.anchor {
         Anchor::Mean | Anchor::WeightedMean => {}
         Anchor::Model { model, rating } => {
-            if let Ok(position) = part.rated.binary_search(&model) {
+            if let Ok(position) = rated.binary_search(&model) {
                 weights.fill(0.0);
                 weights[position] = 1.0;
                 origin = rating;
             }
         }
     }
-    let covariance = Covariance::of(&fit, &inside, options.covariance)?.anchored(&weights)?;
+    let covariance = Covariance::on_threads(&fit, inside, options.covariance, options.n_threads)?
+        .anchored(&weights)?;
     let total: f64 = weights.iter().sum();
     let location = fit
         .strengths
@@ -686,479 +694,16 @@ fn fit_part(
         .sum::<f64>()
         / total;
     Ok(Fitted {
-        models: part.rated.clone(),
+        models: rated.to_vec(),
+        features: features.to_vec(),
         fit,
         covariance,
         location,
         origin,
-        battles: part.rated_battles,
+        battles: inside.n_battles(),
         battles_of,
     })
 }
 
-/// How strengths become ratings.
-struct Scale {
-    points_per_nat: f64,
-    location: f64,
-    origin: f64,
-    critical: f64,
-}
-
-impl Scale {
-    fn rating(&self, strength: f64) -> f64 {
-        self.origin + self.points_per_nat * (strength - self.location)
-    }
-
-    fn interval(&self, rating: f64, error_nats: f64) -> Interval {
-        let standard_error = self.points_per_nat * error_nats;
-        let half = self.critical * standard_error;
-        Interval {
-            lower: rating - half,
-            upper: rating + half,
-            standard_error,
-        }
-    }
-}
-
-fn rated_entries(
-    comparisons: &Comparisons,
-    fitted: &Fitted,
-    scale: &Scale,
-    min_battles: u64,
-    entries: &mut Vec<Entry>,
-) {
-    let start = entries.len();
-    for (idx, &model) in fitted.models.iter().enumerate() {
-        let rating = scale.rating(fitted.fit.strengths[idx]);
-        let record = comparisons.record(model);
-        let missing = min_battles.saturating_sub(record.battles);
-        // Battles with models outside the fit do not count here: those must not change anybody's state.
-        let status = match (missing, fitted.battles_of[idx]) {
-            (_, ..RATED_BATTLES_MIN) => Status::Provisional {
-                reason: ProvisionalReason::SingleBattle,
-                votes_needed: missing.max(1),
-            },
-            (0, _) => Status::Rated,
-            _ => Status::Provisional {
-                reason: ProvisionalReason::FewBattles,
-                votes_needed: missing,
-            },
-        };
-        let interval = fitted
-            .covariance
-            .strength_error(idx)
-            .map(|error| scale.interval(rating, error));
-        entries.push(Entry {
-            model,
-            rating,
-            interval,
-            rank: None,
-            record,
-            status,
-        });
-    }
-    let mut ranked: Vec<&mut Entry> = entries[start..]
-        .iter_mut()
-        .filter(|entry| entry.status == Status::Rated)
-        .collect();
-    let intervals: Vec<_> = ranked
-        .iter()
-        .map(|entry| {
-            entry
-                .interval
-                .map(|interval| (interval.lower, interval.upper))
-        })
-        .collect();
-    for (entry, rank) in ranked.iter_mut().zip(ranks(&intervals)) {
-        entry.rank = Some(rank);
-    }
-}
-
-fn provisional_entries(
-    comparisons: &Comparisons,
-    part: &Part,
-    fitted: Option<&Fitted>,
-    scale: &Scale,
-    min_battles: u64,
-    entries: &mut Vec<Entry>,
-) -> Result<(), Error> {
-    let rated: &[usize] = fitted.map_or(&[], |fitted| &fitted.models);
-    let others: Vec<usize> = part
-        .models
-        .iter()
-        .copied()
-        .filter(|model| rated.binary_search(model).is_err())
-        .collect();
-    if others.is_empty() {
-        return Ok(());
-    }
-    let mut strengths = vec![None; comparisons.n_models()];
-    let mut coefficients: &[f64] = &[];
-    if let Some(fitted) = fitted {
-        for (&model, &strength) in fitted.models.iter().zip(&fitted.fit.strengths) {
-            strengths[model] = Some(strength);
-        }
-        coefficients = &fitted.fit.coefficients;
-    }
-    let centre = match fitted {
-        Some(fitted) => {
-            fitted.fit.strengths.iter().sum::<f64>() / fitted.fit.strengths.len() as f64
-        }
-        None => 0.0,
-    };
-    let known = Known {
-        strengths: &strengths,
-        coefficients,
-        centre,
-    };
-    let estimates = provisional::estimate(comparisons, &others, &known)?;
-    let has_scored = ScoreGraph::reversed(comparisons).reachable_from(rated);
-    let was_scored_against = ScoreGraph::of(comparisons).reachable_from(rated);
-    for &Estimate {
-        model,
-        strength,
-        error,
-    } in &estimates
-    {
-        let record = comparisons.record(model);
-        let lacks = match (has_scored[model], was_scored_against[model]) {
-            // Nobody is rated although somebody tied: one more battle of any outcome is all that is missing.
-            _ if record.ties > 0 && rated.is_empty() => Lack::Nothing,
-            _ if record.battles == record.wins => Lack::Loss,
-            _ if record.battles == record.losses => Lack::Score,
-            (true, true) => Lack::Nothing,
-            (true, false) => Lack::Loss,
-            (false, true) => Lack::Score,
-            (false, false) => Lack::Either,
-        };
-        let reason = if record.battles <= 1 {
-            ProvisionalReason::SingleBattle
-        } else if record.battles == record.wins {
-            ProvisionalReason::Undefeated
-        } else if record.battles == record.losses {
-            ProvisionalReason::Winless
-        } else {
-            ProvisionalReason::OtherGroup
-        };
-        let votes = match fitted {
-            Some(fitted) => {
-                provisional::votes_until(lacks, strength, fitted.fit.strengths.iter().copied())
-            }
-            None => {
-                let opponents = estimates.iter().filter(|other| other.model != model);
-                provisional::votes_until(lacks, strength, opponents.map(|other| other.strength))
-            }
-        };
-        let rating = scale.rating(strength);
-        entries.push(Entry {
-            model,
-            rating,
-            interval: Some(scale.interval(rating, error)),
-            rank: None,
-            record,
-            status: Status::Provisional {
-                reason,
-                votes_needed: votes.max(min_battles.saturating_sub(record.battles)),
-            },
-        });
-    }
-    Ok(())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Comparison;
-
-    fn three_models() -> Comparisons {
-        let rows = [
-            Comparison::new(0, 1, 1.0).with_count(30),
-            Comparison::new(0, 1, 0.0).with_count(20),
-            Comparison::new(1, 2, 1.0).with_count(4),
-            Comparison::new(1, 2, 0.0).with_count(2),
-        ];
-        Comparisons::new(4, rows).unwrap()
-    }
-
-    #[test]
-    fn few_battles_change_the_display_and_not_the_fit() {
-        let plain = leaderboard(&three_models(), &LeaderboardOptions::default()).unwrap();
-        let options = LeaderboardOptions {
-            min_battles: 50,
-            ..LeaderboardOptions::default()
-        };
-        let strict = leaderboard(&three_models(), &options).unwrap();
-        let last = strict.main().entries[2];
-        assert_eq!(last.model, 2);
-        let expected = Status::Provisional {
-            reason: ProvisionalReason::FewBattles,
-            votes_needed: 44,
-        };
-        assert_eq!((last.status, last.rank), (expected, None));
-        for entry in &plain.main().entries {
-            let other = strict
-                .main()
-                .entries
-                .iter()
-                .find(|other| other.model == entry.model)
-                .unwrap();
-            assert_eq!(
-                (entry.rating, entry.interval),
-                (other.rating, other.interval)
-            );
-        }
-        assert_eq!(strict.without_battles, [3]);
-    }
-
-    #[test]
-    fn only_rated_models_take_places() {
-        let rows = [
-            Comparison::new(0, 1, 1.0).with_count(900),
-            Comparison::new(0, 1, 0.0).with_count(100),
-            Comparison::new(1, 2, 1.0).with_count(900),
-            Comparison::new(1, 2, 0.0).with_count(100),
-            Comparison::new(3, 0, 1.0).with_count(40),
-        ];
-        let board = leaderboard(
-            &Comparisons::new(4, rows).unwrap(),
-            &LeaderboardOptions::default(),
-        )
-        .unwrap();
-        let places: Vec<_> = board
-            .main()
-            .entries
-            .iter()
-            .map(|entry| (entry.model, entry.rank.map(|rank| rank.rank)))
-            .collect();
-        assert_eq!(
-            places,
-            [(0, Some(1)), (1, Some(2)), (2, Some(3)), (3, None)]
-        );
-        assert_eq!(board.main().strong_components, 2);
-        assert_eq!(
-            (
-                board.main().battles,
-                board.main().fitted.as_ref().unwrap().battles
-            ),
-            (2040, 2000)
-        );
-    }
-
-    #[test]
-    fn an_anchor_that_is_not_rated_is_refused() {
-        let rows = [
-            Comparison::new(0, 1, 1.0).with_count(2),
-            Comparison::new(0, 1, 0.0),
-            Comparison::new(2, 0, 1.0),
-            Comparison::new(4, 5, 1.0),
-            Comparison::new(4, 5, 0.0),
-        ];
-        let comparisons = Comparisons::new(6, rows).unwrap();
-        let anchored = |model| {
-            let anchor = Anchor::Model {
-                model,
-                rating: 1200.0,
-            };
-            leaderboard(
-                &comparisons,
-                &LeaderboardOptions {
-                    anchor,
-                    ..LeaderboardOptions::default()
-                },
-            )
-        };
-        // Provisional, without battles, unknown.
-        for model in [2, 3, 6, usize::MAX] {
-            assert_eq!(anchored(model), Err(Error::AnchorNotRated { model }));
-        }
-        let board = anchored(4).unwrap();
-        // The anchor stands on the second board; the first keeps its mean at the initial rating.
-        let sum: f64 = board.main().entries[..2]
-            .iter()
-            .map(|entry| entry.rating)
-            .sum();
-        assert!((sum - 2000.0).abs() < 1e-9);
-        let anchor = board.boards[1]
-            .entries
-            .iter()
-            .find(|entry| entry.model == 4)
-            .unwrap();
-        assert!((anchor.rating - 1200.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn options_that_make_no_sense_are_refused() {
-        let default = LeaderboardOptions::default();
-        for options in [
-            LeaderboardOptions {
-                scale: 0.0,
-                ..default
-            },
-            LeaderboardOptions {
-                scale: f64::NAN,
-                ..default
-            },
-            LeaderboardOptions {
-                base: 1.0,
-                ..default
-            },
-            LeaderboardOptions {
-                init: f64::INFINITY,
-                ..default
-            },
-            LeaderboardOptions {
-                level: 95.0,
-                ..default
-            },
-            LeaderboardOptions {
-                anchor: Anchor::Model {
-                    model: 0,
-                    rating: f64::NAN,
-                },
-                ..default
-            },
-        ] {
-            assert!(
-                matches!(
-                    leaderboard(&three_models(), &options),
-                    Err(Error::Option { .. })
-                ),
-                "{options:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn scale_base_and_init_only_change_the_units() {
-        let default = leaderboard(&three_models(), &LeaderboardOptions::default()).unwrap();
-        let options = LeaderboardOptions {
-            scale: 1.0,
-            base: std::f64::consts::E,
-            init: 0.0,
-            ..LeaderboardOptions::default()
-        };
-        let nats = leaderboard(&three_models(), &options).unwrap();
-        let points = 400.0 / 10.0_f64.ln();
-        for (x, y) in default.main().entries.iter().zip(&nats.main().entries) {
-            assert!((x.rating - 1000.0 - points * y.rating).abs() < 1e-9);
-            let (x, y) = (
-                x.interval.unwrap().standard_error,
-                y.interval.unwrap().standard_error,
-            );
-            assert!((x - points * y).abs() < 1e-9);
-        }
-    }
-
-    #[test]
-    fn only_ties_leave_places_open() {
-        let rows = [
-            Comparison::new(0, 1, 0.5).with_count(4),
-            Comparison::new(1, 2, 0.5).with_count(4),
-        ];
-        let board = leaderboard(
-            &Comparisons::new(3, rows).unwrap(),
-            &LeaderboardOptions::default(),
-        )
-        .unwrap();
-        for entry in &board.main().entries {
-            assert_eq!(
-                (entry.rating, entry.interval, entry.status),
-                (1000.0, None, Status::Rated)
-            );
-            assert_eq!(
-                entry.rank,
-                Some(Rank {
-                    rank: 1,
-                    upper: 1,
-                    lower: 3
-                })
-            );
-        }
-    }
-
-    #[test]
-    fn a_single_tie_rates_nobody() {
-        let tie = Comparisons::new(2, [Comparison::new(0, 1, 0.5)]).unwrap();
-        let board = leaderboard(&tie, &LeaderboardOptions::default()).unwrap();
-        assert_eq!(board.main().unrated, Some(UnratedReason::OneBattle));
-        let expected = Status::Provisional {
-            reason: ProvisionalReason::SingleBattle,
-            votes_needed: 1,
-        };
-        assert!(
-            board
-                .main()
-                .entries
-                .iter()
-                .all(|entry| entry.status == expected && entry.rating == 1000.0)
-        );
-    }
-
-    #[test]
-    fn a_small_group_that_features_cannot_fit_does_not_spoil_the_main_board() {
-        let mut rows = Vec::new();
-        let mut features = Vec::new();
-        for battle in 0..60_u32 {
-            rows.push(Comparison::new(
-                battle % 2,
-                1 - battle % 2,
-                f64::from(battle % 3) / 2.0,
-            ));
-            features.push(f64::from(battle % 7) - 3.0);
-        }
-        for outcome in [1.0, 0.0] {
-            rows.push(Comparison::new(2, 3, outcome));
-            features.push(0.0);
-        }
-        let columns = crate::Columns {
-            n_features: 1,
-            features: &features,
-            clusters: None,
-        };
-        let comparisons = Comparisons::with_columns(4, &rows, columns).unwrap();
-        let board = leaderboard(&comparisons, &LeaderboardOptions::default()).unwrap();
-        assert_eq!(board.main().coefficients.len(), 1);
-        let reason = UnratedReason::NotFitted(Error::CollinearFeature { feature: 0 });
-        assert_eq!(board.boards[1].unrated, Some(reason));
-        assert_eq!(board.boards[1].entries.len(), 2);
-    }
-
-    #[test]
-    fn models_with_one_tie_have_no_say_and_leave_nobody_rated_alone() {
-        // Two rated models, 3 : 1, and one that tied with the first once.
-        let rows = [
-            Comparison::new(0, 1, 1.0).with_count(3),
-            Comparison::new(0, 1, 0.0),
-            Comparison::new(0, 2, 0.5),
-        ];
-        let options = LeaderboardOptions::default();
-        for anchor in [Anchor::Mean, Anchor::WeightedMean] {
-            let options = LeaderboardOptions { anchor, ..options };
-            let with = leaderboard(&Comparisons::new(3, rows).unwrap(), &options).unwrap();
-            let mean: f64 = with
-                .main()
-                .entries
-                .iter()
-                .filter(|entry| entry.status == Status::Rated)
-                .map(|entry| entry.rating)
-                .sum::<f64>()
-                / 2.0;
-            if anchor == Anchor::Mean {
-                assert!((mean - 1000.0).abs() < 1e-9, "{mean}");
-                let half = 200.0 * 3.0_f64.log10();
-                assert!((with.main().entries[0].rating - 1000.0 - half).abs() < 1e-9);
-            }
-        }
-        // One model that tied with two others, once each: nothing here could be rated.
-        let star = Comparisons::new(3, [Comparison::new(0, 1, 0.5), Comparison::new(0, 2, 0.5)]);
-        let board = leaderboard(&star.unwrap(), &options).unwrap();
-        assert_eq!(board.main().unrated, Some(UnratedReason::OneWay));
-        assert!(
-            board
-                .main()
-                .entries
-                .iter()
-                .all(|entry| entry.status != Status::Rated)
-        );
-    }
-}
+mod tests;

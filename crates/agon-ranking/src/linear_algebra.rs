@@ -5,7 +5,18 @@
 //!
 //! Everything is made of inner products of rows, several at a time, so that numbers once loaded are used often.
 
+mod blocked;
+
+use std::num::NonZeroUsize;
+
+use crate::comparisons::in_parallel;
 use crate::wide::{self, Work};
+use blocked::deal;
+
+/// What is left of a diagonal entry after elimination is rounding error below this share of it.
+const SINGULAR: f64 = 1e-13;
+/// From so many rows on, matrices are worked on by blocks.
+const BLOCKED: usize = 400;
 
 /// A square matrix by rows; symmetric ones keep only the lower triangle until it is said otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +60,19 @@ impl Matrix {
     /// A column of a full symmetric matrix, which is its row.
     pub(crate) fn column(&self, column: usize) -> &[f64] {
         row(&self.values, self.n, column)
+    }
+
+    pub(crate) fn row_mut(&mut self, idx: usize) -> &mut [f64] {
+        &mut self.values[idx * self.n..(idx + 1) * self.n]
+    }
+
+    /// `self · x`, where `x` may be shorter and is then filled up with 0.
+    pub(crate) fn multiply(&self, x: &[f64], product: &mut [f64]) {
+        wide::run(Multiply {
+            matrix: self,
+            x,
+            product,
+        });
     }
 
     /// Replaces row and column `idx` by those of the identity.
@@ -95,9 +119,73 @@ impl Matrix {
 
     /// The full inverse of the matrix whose factor `L` is in `self`.
     pub(crate) fn inverse(&self) -> Self {
-        let mut inverse = wide::run(Inverse(self));
+        self.inverse_on(NonZeroUsize::MIN)
+    }
+
+    /// The same on several threads.
+    fn inverse_on(&self, n_threads: NonZeroUsize) -> Self {
+        let n = self.n;
+        let strip = TALL * n.max(1);
+        // Row `a` of U is column `a` of L⁻¹, which starts at position `a`.
+        let mut upper = vec![0.0; n * n];
+        let strips = deal(upper.chunks_mut(strip).enumerate(), n_threads.get());
+        in_parallel(strips, |strips| {
+            for (idx, rows) in strips {
+                wide::run(InverseColumns {
+                    lower: self,
+                    start: idx * TALL,
+                    rows,
+                });
+            }
+        });
+        // A⁻¹ = L⁻ᵀ L⁻¹: rows of U against each other, from where the lower of the two starts.
+        let mut inverse = Self::zeros(n);
+        let strips = deal(
+            inverse.values.chunks_mut(strip).enumerate(),
+            n_threads.get(),
+        );
+        in_parallel(strips, |strips| {
+            for (idx, rows) in strips {
+                wide::run(GramRows {
+                    n,
+                    upper: &upper,
+                    start: idx * TALL,
+                    rows,
+                });
+            }
+        });
         inverse.mirror();
         inverse
+    }
+
+    /// The full inverse of a symmetric matrix given by its lower triangle, in place.
+    ///
+    /// Returns the first column that is a combination of those before it, if there is one.
+    pub(crate) fn invert(&mut self, n_threads: NonZeroUsize) -> Result<(), usize> {
+        if self.n < BLOCKED {
+            self.factor()?;
+            *self = self.inverse_on(n_threads);
+            return Ok(());
+        }
+        for row in 0..self.n {
+            self.values[row * self.n + row + 1..(row + 1) * self.n].fill(0.0);
+        }
+        blocked::factor(self, n_threads.get())?;
+        blocked::invert_factored(self, n_threads.get());
+        Ok(())
+    }
+
+    /// `self · inner · self` for two full symmetric matrices, on several threads.
+    pub(crate) fn sandwich_on(&self, inner: &Self, n_threads: NonZeroUsize) -> Self {
+        if self.n < BLOCKED {
+            return self.sandwich(inner);
+        }
+        blocked::sandwich(self, inner, n_threads.get())
+    }
+
+    /// The diagonal of `self · inner · self` for two full symmetric matrices, in a third of the time for all of it.
+    pub(crate) fn quadratic_forms(&self, inner: &Self, n_threads: NonZeroUsize) -> Vec<f64> {
+        blocked::quadratic_forms(self, inner, n_threads.get())
     }
 
     /// `self · inner · self` for two full symmetric matrices.
@@ -116,6 +204,24 @@ const BROAD: usize = 2;
 /// Rows that fit in the first cache for the sizes that matter, a multiple of the other two.
 const PANEL: usize = 16;
 
+struct Multiply<'a> {
+    matrix: &'a Matrix,
+    x: &'a [f64],
+    product: &'a mut [f64],
+}
+
+impl Work for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { matrix, x, product } = self;
+        for (idx, value) in product.iter_mut().enumerate() {
+            *value = dot(&row(&matrix.values, matrix.n, idx)[..x.len()], x);
+        }
+    }
+}
+
 struct Factor<'a>(&'a mut Matrix);
 
 impl Work for Factor<'_> {
@@ -123,8 +229,6 @@ impl Work for Factor<'_> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        // What is left of a diagonal entry after elimination is rounding error below this share of it.
-        const SINGULAR: f64 = 1e-13;
         let n = self.0.n;
         let values = &mut self.0.values;
         let mut start = 0;
@@ -180,58 +284,80 @@ impl Work for Factor<'_> {
     }
 }
 
-struct Inverse<'a>(&'a Matrix);
+/// Columns of the inverse of a factor, as rows.
+struct InverseColumns<'a> {
+    lower: &'a Matrix,
+    start: usize,
+    /// At most [`TALL`] whole rows.
+    rows: &'a mut [f64],
+}
 
-impl Work for Inverse<'_> {
-    type Output = Matrix;
+impl Work for InverseColumns<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> Matrix {
-        let n = self.0.n;
-        let lower = &self.0.values;
-        // Row `a` of U is column `a` of L⁻¹, which starts at position `a`.
-        let mut upper = vec![0.0; n * n];
-        let mut start = 0;
-        while start < n {
-            let tall = if start + TALL <= n { TALL } else { 1 };
-            let rows = &mut upper[start * n..(start + tall) * n];
-            for r in 0..tall {
-                let own = &mut rows[r * n..(r + 1) * n];
-                own[start + r] = 1.0 / lower[(start + r) * n + start + r];
-                for k in start + r + 1..start + tall {
-                    let other = row(lower, n, k);
-                    own[k] = -dot(&own[start..k], &other[start..k]) / other[k];
-                }
-            }
-            let mut k = start + tall;
-            if tall == TALL {
-                while k + BROAD <= n {
-                    let sums = tile(
-                        std::array::from_fn(|r| &rows[r * n + start..r * n + k]),
-                        std::array::from_fn(|c| &lower[(k + c) * n + start..(k + c) * n + k]),
-                    );
-                    let pivots = [lower[k * n + k], lower[(k + 1) * n + k + 1]];
-                    let between = lower[(k + 1) * n + k];
-                    for (r, sums) in sums.iter().enumerate() {
-                        let target = &mut rows[r * n + k..r * n + k + BROAD];
-                        target[0] = -sums[0] / pivots[0];
-                        target[1] = -(sums[1] + target[0] * between) / pivots[1];
-                    }
-                    k += BROAD;
-                }
-            }
-            for k in k..n {
+    fn run(self) {
+        let Self { lower, start, rows } = self;
+        let n = lower.n;
+        let lower = &lower.values;
+        let tall = rows.len() / n;
+        for r in 0..tall {
+            let own = &mut rows[r * n..(r + 1) * n];
+            own[start + r] = 1.0 / lower[(start + r) * n + start + r];
+            for k in start + r + 1..start + tall {
                 let other = row(lower, n, k);
-                for own in rows.chunks_exact_mut(n) {
-                    own[k] = -dot(&own[start..k], &other[start..k]) / other[k];
-                }
+                own[k] = -dot(&own[start..k], &other[start..k]) / other[k];
             }
-            start += tall;
         }
-        // A⁻¹ = L⁻ᵀ L⁻¹: rows of U against each other, from where the lower of the two starts.
-        let mut inverse = Matrix::zeros(n);
-        lower_products(n, &upper, &upper, true, &mut inverse.values);
-        inverse
+        let mut k = start + tall;
+        if tall == TALL {
+            while k + BROAD <= n {
+                let sums = tile(
+                    std::array::from_fn(|r| &rows[r * n + start..r * n + k]),
+                    std::array::from_fn(|c| &lower[(k + c) * n + start..(k + c) * n + k]),
+                );
+                let pivots = [lower[k * n + k], lower[(k + 1) * n + k + 1]];
+                let between = lower[(k + 1) * n + k];
+                for (r, sums) in sums.iter().enumerate() {
+                    let target = &mut rows[r * n + k..r * n + k + BROAD];
+                    target[0] = -sums[0] / pivots[0];
+                    target[1] = -(sums[1] + target[0] * between) / pivots[1];
+                }
+                k += BROAD;
+            }
+        }
+        for k in k..n {
+            let other = row(lower, n, k);
+            for own in rows.chunks_exact_mut(n) {
+                own[k] = -dot(&own[start..k], &other[start..k]) / other[k];
+            }
+        }
+    }
+}
+
+/// Rows of U Uᵀ up to the diagonal, for an upper triangle U.
+struct GramRows<'a> {
+    n: usize,
+    upper: &'a [f64],
+    start: usize,
+    /// At most [`TALL`] whole rows.
+    rows: &'a mut [f64],
+}
+
+impl Work for GramRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            n,
+            upper,
+            start,
+            rows,
+        } = self;
+        let tall = rows.len() / n;
+        let own = &upper[start * n..(start + tall) * n];
+        product_rows(n, own, upper, tall, start, 0..start + tall, rows);
     }
 }
 
@@ -252,44 +378,46 @@ impl Work for Sandwich<'_> {
             while start < n {
                 let tall = if start + TALL <= n { TALL } else { 1 };
                 let columns = first..n.min(first + PANEL);
-                product_rows(n, outer, inner, start, tall, 0, columns, &mut half);
+                let rows = start * n..(start + tall) * n;
+                product_rows(
+                    n,
+                    &outer[rows.clone()],
+                    inner,
+                    tall,
+                    0,
+                    columns,
+                    &mut half[rows],
+                );
                 start += tall;
             }
         }
         let mut product = Matrix::zeros(n);
-        lower_products(n, &half, outer, false, &mut product.values);
+        lower_products(n, &half, outer, &mut product.values);
         product
     }
 }
 
 /// The lower triangle of X Yᵀ, for a product that is symmetric.
-///
-/// With `triangular`, both are upper triangular, so that products start at the diagonal.
 #[inline(always)]
-fn lower_products(n: usize, x: &[f64], y: &[f64], triangular: bool, out: &mut [f64]) {
+fn lower_products(n: usize, x: &[f64], y: &[f64], out: &mut [f64]) {
     for first in (0..n).step_by(PANEL) {
         let mut start = first / TALL * TALL;
         while start < n {
             let tall = if start + TALL <= n { TALL } else { 1 };
-            let from = if triangular { start } else { 0 };
+            let rows = start * n..(start + tall) * n;
             let columns = first..(start + tall).min(first + PANEL);
-            product_rows(n, x, y, start, tall, from, columns, out);
+            product_rows(n, &x[rows.clone()], y, tall, 0, columns, &mut out[rows]);
             start += tall;
         }
     }
 }
 
-/// Rows `start` to `start + tall` of X Yᵀ, some columns of it, inner products from position `from` on.
+/// `tall` rows of X Yᵀ, some columns of it, inner products from position `from` on.
 #[inline(always)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the bounds of one block, used in two places"
-)]
 fn product_rows(
     n: usize,
     x: &[f64],
     y: &[f64],
-    start: usize,
     tall: usize,
     from: usize,
     columns: std::ops::Range<usize>,
@@ -299,18 +427,17 @@ fn product_rows(
     if tall == TALL {
         while column + BROAD <= columns.end {
             let sums = tile(
-                std::array::from_fn(|r| &x[(start + r) * n + from..(start + r + 1) * n]),
+                std::array::from_fn(|r| &x[r * n + from..(r + 1) * n]),
                 std::array::from_fn(|c| &y[(column + c) * n + from..(column + c + 1) * n]),
             );
             for (r, sums) in sums.iter().enumerate() {
-                out[(start + r) * n + column..(start + r) * n + column + BROAD]
-                    .copy_from_slice(sums);
+                out[r * n + column..r * n + column + BROAD].copy_from_slice(sums);
             }
             column += BROAD;
         }
     }
     for column in column..columns.end {
-        for r in start..start + tall {
+        for r in 0..tall {
             out[r * n + column] = dot(&row(x, n, r)[from..], &row(y, n, column)[from..]);
         }
     }
@@ -421,12 +548,67 @@ mod tests {
                 }
             }
             let sandwich = inverse.sandwich(&matrix);
-            for row in 0..n {
+            let forms = inverse.quadratic_forms(&matrix, NonZeroUsize::MIN);
+            for (row, form) in forms.iter().enumerate() {
+                assert!((sandwich.get(row, row) - form).abs() < 1e-13);
                 for column in 0..n {
                     assert!((sandwich.get(row, column) - inverse.get(row, column)).abs() < 1e-13);
                 }
             }
         }
+    }
+
+    #[test]
+    fn blocks_and_threads_agree_with_rows() {
+        // Below the size from which blocks are used: two blocks, and a rest that is no multiple of anything.
+        let lower = |matrix: &Matrix| {
+            let mut lower = Matrix::zeros(matrix.n());
+            for row in 0..matrix.n() {
+                for column in 0..=row {
+                    lower.set(row, column, matrix.get(row, column));
+                }
+            }
+            lower
+        };
+        for n in [128, 261] {
+            let matrix = example(n);
+            let mut factor = matrix.clone();
+            factor.factor().unwrap();
+            let expected = factor.inverse();
+            let expected_sandwich = expected.sandwich(&matrix);
+            let on = |n_threads: usize| {
+                let n_threads = NonZeroUsize::new(n_threads).unwrap();
+                let mut inverse = lower(&matrix);
+                blocked::factor(&mut inverse, n_threads.get()).unwrap();
+                blocked::invert_factored(&mut inverse, n_threads.get());
+                let sandwich = blocked::sandwich(&inverse, &matrix, n_threads.get());
+                let forms = inverse.quadratic_forms(&matrix, n_threads);
+                for (row, form) in forms.iter().enumerate() {
+                    assert!((sandwich.get(row, row) - form).abs() < 1e-14, "{row}");
+                }
+                (inverse, sandwich, forms)
+            };
+            let found = on(1);
+            for row in 0..n {
+                for column in 0..n {
+                    let close = |x: &Matrix, y: &Matrix| {
+                        (x.get(row, column) - y.get(row, column)).abs() < 1e-14
+                    };
+                    assert!(close(&found.0, &expected), "{row} {column}");
+                    assert!(close(&found.1, &expected_sandwich), "{row} {column}");
+                }
+            }
+            assert_eq!(on(3), found);
+        }
+        let mut repeated = example(300);
+        for k in 0..300 {
+            let value = repeated.get(k.max(50), k.min(50));
+            repeated.set(k.max(200), k.min(200), value);
+        }
+        let corner = repeated.get(50, 50);
+        repeated.set(200, 50, corner);
+        repeated.set(200, 200, corner);
+        assert_eq!(blocked::factor(&mut repeated, 1), Err(200));
     }
 
     #[test]
@@ -438,7 +620,26 @@ mod tests {
             Factor(&mut narrow).run().unwrap();
             assert_eq!(wide, narrow);
             let inverse = wide.inverse();
-            let mut by_hand = Inverse(&narrow).run();
+            for n_threads in [2, 3] {
+                let n_threads = NonZeroUsize::new(n_threads).unwrap();
+                assert_eq!(narrow.inverse_on(n_threads), inverse);
+            }
+            let mut upper = vec![0.0; n * n];
+            for (idx, rows) in upper.chunks_mut(TALL * n).enumerate() {
+                let (start, lower) = (idx * TALL, &narrow);
+                InverseColumns { lower, start, rows }.run();
+            }
+            let mut by_hand = Matrix::zeros(n);
+            for (idx, rows) in by_hand.values.chunks_mut(TALL * n).enumerate() {
+                let (start, upper) = (idx * TALL, &upper[..]);
+                GramRows {
+                    n,
+                    upper,
+                    start,
+                    rows,
+                }
+                .run();
+            }
             by_hand.mirror();
             assert_eq!(inverse, by_hand);
             let mut by_hand = Sandwich(&inverse, &matrix).run();

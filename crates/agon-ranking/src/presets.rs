@@ -2,13 +2,16 @@
 //!
 //! Not for new boards: a preset exists to check a published number, or to show why it differs.
 
+use std::num::NonZeroUsize;
+
 use crate::Error;
 use crate::bootstrap::{BootstrapOptions, Resampling, interval_of, resample};
 use crate::bradley_terry::{Fit, FitOptions, fit, fit_connected};
 use crate::comparisons::{Columns, Comparison, Comparisons};
 use crate::components::Components;
 use crate::composite::append;
-use crate::interval::{critical_value, squared_scores};
+use crate::covariance::squared_scores;
+use crate::interval::critical_value;
 use crate::leaderboard::LeaderboardOptions;
 use crate::linear_algebra::Matrix;
 
@@ -280,7 +283,7 @@ pub fn arena_rank(
     /// `min_pair_count` of the program.
     const PAIR_BATTLES_MIN: u64 = 50;
     let critical = critical_value(options.level)?;
-    if comparisons.cells().is_empty() {
+    if comparisons.is_empty() {
         return Err(Error::NoBattles);
     }
     let reweighted;
@@ -309,10 +312,10 @@ pub fn arena_rank(
         let fit = fit(&scaled, &on_sum)?;
         let n_models = fit.strengths.len();
         let n = n_models + fit.coefficients.len();
-        let mut hessian = fit.information.clone();
+        let mut hessian = fit.information.matrix();
         let mut unpenalised = fit.clone();
         unpenalised.penalty_gradient.fill(0.0);
-        let mut meat = squared_scores(&unpenalised, &scaled);
+        let mut meat = squared_scores(&unpenalised, &scaled, NonZeroUsize::MIN);
         for row in 0..n {
             hessian.add(row, row, HESSIAN_RIDGE * battles);
             if row >= n_models {
@@ -332,7 +335,7 @@ pub fn arena_rank(
         parts.push(((0..n_models).collect::<Vec<_>>(), fit, hessian, meat));
         ridge = HESSIAN_RIDGE * battles;
     } else {
-        let weighted = used.cells().iter().any(|cell| cell.weight != 1.0);
+        let weighted = used.weights().is_some();
         ridge = if weighted {
             HESSIAN_RIDGE
         } else {
@@ -343,11 +346,11 @@ pub fn arena_rank(
             warnings.push(MERGED);
         }
         for group in groups {
-            let mut hessian = group.fit.information.clone();
+            let mut hessian = group.fit.information.matrix();
             for row in 0..hessian.n() {
                 hessian.add(row, row, ridge);
             }
-            let meat = squared_scores(&group.fit, &group.comparisons);
+            let meat = squared_scores(&group.fit, &group.comparisons, NonZeroUsize::MIN);
             parts.push((group.models, group.fit, hessian, meat));
         }
     }
@@ -385,7 +388,7 @@ struct FittedGroup {
 
 /// A fit for each group that met; both programs put them side by side, the mean of each at 0.
 fn groups(comparisons: &Comparisons) -> Result<Vec<FittedGroup>, Error> {
-    if comparisons.cells().is_empty() {
+    if comparisons.is_empty() {
         return Err(Error::NoBattles);
     }
     let components = Components::of(comparisons);
@@ -409,7 +412,7 @@ fn groups(comparisons: &Comparisons) -> Result<Vec<FittedGroup>, Error> {
 
 /// The same comparisons with all weights multiplied.
 fn scaled(comparisons: &Comparisons, factor: f64) -> Result<Comparisons, Error> {
-    let mut rows: Vec<Comparison> = Vec::with_capacity(comparisons.cells().len());
+    let mut rows: Vec<Comparison> = Vec::with_capacity(comparisons.n_cells());
     let mut features = Vec::new();
     append(comparisons, factor, &mut rows, &mut features);
     let columns = Columns {

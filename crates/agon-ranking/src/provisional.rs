@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::Error;
 use crate::bradley_terry::{FitOptions, Likelihood, sigmoid};
-use crate::comparisons::Comparisons;
-use crate::interval::{Covariance, CovarianceMethod};
+use crate::comparisons::{Cell, Comparisons};
+use crate::covariance::{Covariance, CovarianceMethod};
 
 /// What is known before a provisional model is estimated.
 #[derive(Debug)]
@@ -37,54 +37,71 @@ pub(crate) fn estimate(
     models: &[usize],
     known: &Known<'_>,
 ) -> Result<Vec<Estimate>, Error> {
+    /// Where counts are so uneven that double precision fails, they are brought down to this much at most.
+    const BATTLES_MAX: f64 = 1e6;
     let mut estimates = Vec::with_capacity(models.len());
     for block in blocks(comparisons, models) {
-        let n = block.members.len();
-        // One more than there are members: the last stands for everything known.
-        let outside = n as u32;
-        let mut likelihood = Likelihood::against_known(n + 1);
-        for member in 0..outside {
-            likelihood.push(member, outside, -known.centre, 0.5, 1.0);
-        }
-        for &(cell_idx, x, y) in &block.cells {
-            let cell = &comparisons.cells()[cell_idx];
-            let mass = cell.count as f64;
-            let mut offset = 0.0;
-            for (feature, beta) in comparisons
-                .features_of(cell_idx)
-                .iter()
-                .zip(known.coefficients)
-            {
-                offset += feature * beta;
+        let found = match estimate_block(comparisons, &block, known, 1.0) {
+            Err(Error::Singular | Error::NotConverged { .. }) => {
+                let most = block.cells.iter().map(|(_, cell, ..)| cell.count).max();
+                let share = BATTLES_MAX / most.unwrap_or(0).max(1) as f64;
+                estimate_block(comparisons, &block, known, share.min(1.0))
             }
-            let strength_of = |model: u32| known.strengths[model as usize].unwrap_or(0.0);
-            let (i, j) = match (x, y) {
-                (Some(x), Some(y)) => (x, y),
-                (Some(x), None) => {
-                    offset -= strength_of(cell.j);
-                    (x, outside)
-                }
-                (None, Some(y)) => {
-                    offset += strength_of(cell.i);
-                    (outside, y)
-                }
-                (None, None) => continue,
-            };
-            likelihood.push(i, j, offset, mass * cell.outcome, mass);
-        }
-        let fit = likelihood.maximise(&FitOptions::default())?;
-        let unit = Comparisons::new(n + 1, [])?;
-        let covariance = Covariance::of(&fit, &unit, CovarianceMethod::ModelBased)?;
-        let zero = fit.strengths[n];
-        for (member, &model) in block.members.iter().enumerate() {
-            estimates.push(Estimate {
-                model,
-                strength: fit.strengths[member] - zero,
-                error: covariance.strength_error(member).unwrap_or(f64::INFINITY),
-            });
-        }
+            other => other,
+        };
+        estimates.extend(found?);
     }
     Ok(estimates)
+}
+
+/// Estimates models that met each other; each battle counts as so much of one.
+fn estimate_block(
+    comparisons: &Comparisons,
+    block: &Block,
+    known: &Known<'_>,
+    share: f64,
+) -> Result<Vec<Estimate>, Error> {
+    let n = block.members.len();
+    // One more than there are members: the last stands for everything known.
+    let outside = n as u32;
+    let mut likelihood = Likelihood::against_known(n + 1);
+    for member in 0..outside {
+        likelihood.push(member, outside, -known.centre, 0.5, 0.5);
+    }
+    for &(cell_idx, cell, x, y) in &block.cells {
+        let mass = cell.count as f64 * share;
+        let mut offset = 0.0;
+        for (feature, beta) in comparisons.features_of(cell_idx).zip(known.coefficients) {
+            offset += feature * beta;
+        }
+        let strength_of = |model: u32| known.strengths[model as usize].unwrap_or(0.0);
+        let (i, j) = match (x, y) {
+            (Some(x), Some(y)) => (x, y),
+            (Some(x), None) => {
+                offset -= strength_of(cell.j);
+                (x, outside)
+            }
+            (None, Some(y)) => {
+                offset += strength_of(cell.i);
+                (outside, y)
+            }
+            (None, None) => continue,
+        };
+        let (won, lost) = (mass * cell.outcome, mass * (1.0 - cell.outcome));
+        likelihood.push(i, j, offset, won, lost);
+    }
+    let fit = likelihood.maximise(&FitOptions::default())?;
+    let unit = Comparisons::new(n + 1, [])?;
+    let covariance = Covariance::of(&fit, &unit, CovarianceMethod::ModelBased)?;
+    let zero = fit.strengths[n];
+    let members = block.members.iter().enumerate();
+    Ok(members
+        .map(|(member, &model)| Estimate {
+            model,
+            strength: fit.strengths[member] - zero,
+            error: covariance.strength_error(member).unwrap_or(f64::INFINITY),
+        })
+        .collect())
 }
 
 /// About how many more votes a model needs until it has what it lacks.
@@ -129,7 +146,7 @@ pub(crate) enum Lack {
 struct Block {
     members: Vec<usize>,
     /// Cell, and the position of its two models among the members if they are.
-    cells: Vec<(usize, Option<u32>, Option<u32>)>,
+    cells: Vec<(usize, Cell, Option<u32>, Option<u32>)>,
 }
 
 fn blocks(comparisons: &Comparisons, models: &[usize]) -> Vec<Block> {
@@ -147,7 +164,7 @@ fn blocks(comparisons: &Comparisons, models: &[usize]) -> Vec<Block> {
         idx
     }
     let mut involved = Vec::new();
-    for (idx, cell) in comparisons.cells().iter().enumerate() {
+    for (idx, cell) in comparisons.cells().enumerate() {
         let x = position.get(&(cell.i as usize)).copied();
         let y = position.get(&(cell.j as usize)).copied();
         if let (Some(x), Some(y)) = (x, y) {
@@ -155,7 +172,7 @@ fn blocks(comparisons: &Comparisons, models: &[usize]) -> Vec<Block> {
             parents[x.max(y)] = x.min(y);
         }
         if x.is_some() || y.is_some() {
-            involved.push((idx, x, y));
+            involved.push((idx, cell, x, y));
         }
     }
     let mut blocks: Vec<Block> = Vec::new();
@@ -175,10 +192,11 @@ fn blocks(comparisons: &Comparisons, models: &[usize]) -> Vec<Block> {
         member_of[idx] = block.members.len() as u32;
         block.members.push(models[idx]);
     }
-    for (idx, x, y) in involved {
+    for (idx, cell, x, y) in involved {
         if let Some(any) = x.or(y) {
             blocks[block_of[any]].cells.push((
                 idx,
+                cell,
                 x.map(|x| member_of[x]),
                 y.map(|y| member_of[y]),
             ));

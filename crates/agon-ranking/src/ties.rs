@@ -34,7 +34,8 @@ mod outcomes;
 
 use crate::bradley_terry::{Certificate, sigmoid};
 use crate::comparisons::{Comparison, Comparisons};
-use crate::interval::{Covariance, CovarianceMethod, critical_value};
+use crate::covariance::{Covariance, CovarianceMethod};
+use crate::interval::critical_value;
 use crate::linear_algebra::Matrix;
 use crate::{Anchor, Error};
 use outcomes::log_probabilities;

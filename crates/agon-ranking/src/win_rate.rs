@@ -19,13 +19,13 @@ use crate::comparisons::Comparisons;
 pub fn average_win_rates(comparisons: &Comparisons) -> Vec<Option<f64>> {
     let mut sums = vec![0.0; comparisons.n_models()];
     let mut opponents = vec![0_u32; comparisons.n_models()];
-    for pair in comparisons
-        .cells()
-        .chunk_by(|x, y| (x.i, x.j) == (y.i, y.j))
-    {
-        let mass: f64 = pair.iter().map(|cell| cell.mass()).sum();
-        let score: f64 = pair.iter().map(|cell| cell.mass() * cell.outcome).sum();
-        let (i, j) = (pair[0].i as usize, pair[0].j as usize);
+    for (pair, cells) in comparisons.by_pair() {
+        let (mut mass, mut score) = (0.0, 0.0);
+        for cell in cells.map(|idx| comparisons.cell_of(pair, idx)) {
+            mass += cell.mass();
+            score += cell.mass() * cell.outcome;
+        }
+        let (i, j) = (pair.i as usize, pair.j as usize);
         sums[i] += score / mass;
         sums[j] += 1.0 - score / mass;
         opponents[i] += 1;

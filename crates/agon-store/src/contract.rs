@@ -51,6 +51,7 @@ on_every_backend! {
     every_finish_reads_back
     only_a_failed_side_is_tried_again
     a_vote_counts_once_and_the_first_one_stays
+    votes_are_counted_by_month
     a_vote_needs_an_own_battle_with_valid_answers
     the_open_battle_and_the_list_of_a_visit_are_in_order
     voted_battles_come_in_pages_in_the_order_of_their_votes
@@ -619,6 +620,74 @@ async fn a_vote_counts_once_and_the_first_one_stays(store: Store) {
         "rounded down to microseconds, in the answer as in the database"
     );
     assert_eq!(load(&store, 9).await.vote, Some(*cast.vote()));
+}
+
+async fn votes_are_counted_by_month(store: Store) {
+    assert!(store.tally_by_month(0).await.unwrap().0.is_empty());
+    admit(&store, visit(1)).await;
+    // Both sides of midnight in UTC, and times before 1970 with fractions of a second.
+    let casts = [
+        ("2026-12-01T00:00:00Z", Winner::A),
+        ("2026-11-30T23:59:59.999999Z", Winner::B),
+        ("2026-11-01T00:00:00Z", Winner::B),
+        ("1969-12-31T23:59:59.5Z", Winner::Tie),
+        ("2026-12-31T23:59:59Z", Winner::BothBad),
+    ];
+    for (n, (time, winner)) in (0..).zip(casts) {
+        start_answered(&store, n, visit(1)).await;
+        let time: Timestamp = time.parse().unwrap();
+        store
+            .cast_vote(battle_id(n), visit(1), winner, time)
+            .await
+            .unwrap();
+    }
+    let counted = async |after: u64| -> Vec<(String, [u64; 4])> {
+        let (months, sequence) = store.tally_by_month(after).await.unwrap();
+        assert_eq!(sequence, 5);
+        months
+            .into_iter()
+            .map(|month| {
+                let (models, pairs) = month.tally.into_sorted();
+                assert_eq!(
+                    (models, pairs.len()),
+                    (vec!["alpha".to_owned(), "beta".to_owned()], 1)
+                );
+                (
+                    month.month,
+                    Winner::ALL.map(|winner| pairs[0].1.get(winner)),
+                )
+            })
+            .collect()
+    };
+    let month = |name: &str, counts: [(Winner, u64); 2]| {
+        let of = |winner| {
+            counts
+                .iter()
+                .filter(|(of, _)| *of == winner)
+                .map(|(_, n)| n)
+                .sum()
+        };
+        (name.to_owned(), Winner::ALL.map(of))
+    };
+    let nothing = (Winner::A, 0);
+    assert_eq!(
+        counted(0).await,
+        [
+            month("1969-12", [(Winner::Tie, 1), nothing]),
+            month("2026-11", [(Winner::B, 2), nothing]),
+            month("2026-12", [(Winner::A, 1), (Winner::BothBad, 1)]),
+        ]
+    );
+    // Those who kept the first two votes read only the others.
+    assert_eq!(
+        counted(2).await,
+        [
+            month("1969-12", [(Winner::Tie, 1), nothing]),
+            month("2026-11", [(Winner::B, 1), nothing]),
+            month("2026-12", [(Winner::BothBad, 1), nothing]),
+        ]
+    );
+    assert_eq!(counted(5).await, []);
 }
 
 async fn a_vote_needs_an_own_battle_with_valid_answers(store: Store) {

@@ -47,7 +47,7 @@ pub use generation::{FinishedGeneration, GenerationKey};
 pub use images::{ImageFormat, ImageMeta, StoredImage};
 pub use response::{RememberedResponse, RequestKey};
 pub use visit::{Consent, NewConsent};
-pub use vote::CastVote;
+pub use vote::{CastVote, MonthTally};
 
 use error::{During as _, OnPath as _, read_column};
 use sqlite::Connections;

@@ -46,6 +46,15 @@ impl CastVote {
     }
 }
 
+/// The votes of one month.
+#[derive(Clone, Debug)]
+pub struct MonthTally {
+    /// The month in UTC, as `2026-11`.
+    pub month: String,
+    /// Its votes by ordered pair.
+    pub tally: Tally,
+}
+
 impl Store {
     /// Casts the vote of a battle, which must be one of the visit's own and have only complete and valid answers.
     ///
@@ -132,6 +141,48 @@ impl Store {
              WHERE b.mode = 'battle' GROUP BY b.model_a, b.model_b, v.winner ORDER BY b.model_a, b.model_b, v.winner",
         )
         .await
+    }
+
+    /// Votes of anonymous battles by the month in which they were cast (UTC), the earliest month first, and the sequence of
+    /// the newest vote; only votes with a sequence above `after`, so that who keeps what came before reads each vote once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`], [`Error::Corrupt`].
+    pub async fn tally_by_month(&self, after: u64) -> Result<(Vec<MonthTally>, u64), Error> {
+        const ACTION: &str = "count the votes by month";
+        let mut transaction = self.database.read().await?;
+        // The remainder of a time before 1970 is negative: its second is the one below.
+        let rows: Vec<(Option<String>, String, String, String, i64)> = sqlx::query_as(
+            "SELECT strftime('%Y-%m', v.cast_at / 1000000 - (v.cast_at % 1000000 < 0), 'unixepoch') AS month, \
+             b.model_a, b.model_b, v.winner, COUNT(*) AS n FROM votes v JOIN battles b ON b.id = v.battle \
+             WHERE v.sequence > $1 AND b.mode = 'battle' \
+             GROUP BY month, b.model_a, b.model_b, v.winner ORDER BY month, b.model_a, b.model_b, v.winner",
+        )
+        .bind(read_column(after, "votes.sequence", i64::try_from)?)
+        .fetch_all(&mut *transaction)
+        .await
+        .during(ACTION)?;
+        let sequence = last_sequence(&mut transaction).await?;
+        transaction.commit().await.during(ACTION)?;
+        let mut months: Vec<MonthTally> = Vec::new();
+        for (month, model_a, model_b, winner, n) in rows {
+            let month = month.ok_or(Error::Corrupt {
+                column: "votes.cast_at",
+            })?;
+            if months.last().is_none_or(|last| last.month != month) {
+                months.push(MonthTally {
+                    month,
+                    tally: Tally::new(),
+                });
+            }
+            if let Some(MonthTally { tally, .. }) = months.last_mut() {
+                let (a, b) = (tally.model(&model_a), tally.model(&model_b));
+                let n = read_column(n, "COUNT(*)", u64::try_from)?;
+                tally.add(a, b, parse_winner(&winner, "votes.winner")?, n);
+            }
+        }
+        Ok((months, sequence))
     }
 
     /// The sequence of the newest vote; 0 before the first.

@@ -9,8 +9,10 @@ pub mod images;
 pub mod leaderboard;
 pub mod limits;
 pub mod live;
+pub mod plots;
 pub mod providers;
 pub mod pseudonym;
+mod rating_history;
 pub mod terms;
 mod views;
 
@@ -25,10 +27,11 @@ use agon_store::Store;
 use metrics_exporter_prometheus::PrometheusHandle;
 use rand::Rng as _;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng as _};
-use tokio::sync::{RwLock, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, RwLock, Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use error::AppError;
+pub use rating_history::RatingHistory;
 pub use terms::Terms;
 pub use views::{
     AnswerView, BattleStatus, BattleView, HistoryEntry, Problem, Reveal, RevealedModel, TurnView,
@@ -39,6 +42,8 @@ use images::ImagePool;
 use leaderboard::Board;
 use limits::RateLimits;
 use live::LiveBattles;
+use plots::PlotPool;
+use rating_history::KeptHistory;
 
 /// What requests, commands and jobs share. Clones are handles to the same arena.
 #[derive(Clone)]
@@ -63,6 +68,8 @@ struct Inner {
     tasks: TaskTracker,
     stopping: CancellationToken,
     board: RwLock<Option<(u64, Arc<Board>)>>,
+    rating_history: Arc<AsyncMutex<KeptHistory>>,
+    plots: PlotPool,
     metrics: Option<PrometheusHandle>,
 }
 
@@ -114,6 +121,9 @@ impl App {
                 tasks: TaskTracker::new(),
                 stopping: CancellationToken::new(),
                 board: RwLock::new(None),
+                rating_history: Arc::default(),
+                // Half of the cores, so that plots never hold up answers.
+                plots: PlotPool::new(n_cores / 2),
                 rng: Mutex::new(ChaCha20Rng::from_seed(parts.seed)),
                 config: parts.config,
                 terms: parts.terms,

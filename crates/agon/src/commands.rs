@@ -1,5 +1,7 @@
 //! One file for each command.
 
+mod aliases;
+pub mod check;
 mod progress;
 pub mod rank;
 pub mod release;
@@ -18,7 +20,8 @@ use crate::{
 pub fn run(cli: Cli) -> Result<(), CommandError> {
     match cli.command {
         Command::Serve(args) => serve::run(&cli.global, args),
-        Command::Rank(args) => rank::run(&cli.global, args),
+        Command::Rank(args) => rank::run(&cli.global, &args),
+        Command::Check(args) => check::run(&cli.global, &args),
         Command::Release(args) => release::run(&cli.global, args),
     }
 }

@@ -6,14 +6,26 @@
 
 use crate::{
     Error, Format,
-    columns::Columns,
+    battles::{
+        intern::{NO_HASH, text_hash},
+        row::RowReader,
+    },
+    columns::{Columns, WinnerRule},
     count::{Counter, RowPlace},
     decode::{
-        DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash, is_false,
-        window::Window,
+        BYTE_ORDER_MARK, DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash,
+        is_false, shown_columns, window::Window,
     },
     input::without_byte_order_mark,
+    layout::{
+        self,
+        winner::{self, Flag},
+    },
 };
+
+mod matrix;
+
+use matrix::{count_matrix, read_matrix};
 
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -51,10 +63,11 @@ enum Record {
 pub(crate) fn read(
     path: &str,
     window: &mut Window<'_>,
-    options: DecodeOptions,
+    options: DecodeOptions<'_>,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Decoded, Error> {
     let mut counter = Counter::new(path);
+    counter.set_aliases(options.aliases);
     let mut fields = Fields::default();
     let mut line = 1_u64;
     let failed = |source| Error::Read {
@@ -64,11 +77,55 @@ pub(crate) fn read(
     window.fill().map_err(failed)?;
     let mark = window.bytes().len() - without_byte_order_mark(window.bytes()).len();
     window.consume(mark);
+    let mut oddities = Vec::new();
+    if mark > 0 {
+        oddities.push(BYTE_ORDER_MARK);
+    }
+    if let Some(idx) = memchr::memchr(b'\n', window.bytes())
+        && window.bytes()[..idx].ends_with(b"\r")
+    {
+        oddities.push("its lines end in carriage return and line feed");
+    }
 
-    let (separator, header, columns) = read_header(path, window, &mut fields, &mut line, options)?;
+    let (separator, header, columns) =
+        match read_header(path, window, &mut fields, &mut line, options)? {
+            Header::Rows(separator, header, columns) => (separator, header, columns),
+            Header::Matrix {
+                separator,
+                header,
+                error,
+            } => {
+                let matrix = read_matrix(path, window, separator, &header, options)?;
+                let Some((matrix, rows)) = matrix else {
+                    return Err(error);
+                };
+                let mut decoded = count_matrix(path, &matrix, rows, options, counter, on_progress)?;
+                oddities.extend(separated(separator));
+                decoded.oddities = oddities;
+                return Ok(decoded);
+            }
+        };
+    oddities.extend(separated(separator));
     counter.set_columns(
-        [columns.model_a, columns.model_b, columns.winner].map(|idx| header[idx].clone()),
+        [columns.model_a, columns.model_b, *columns.winner.first()].map(|idx| header[idx].clone()),
     );
+    let published = layout::recognise(header.iter().map(String::as_str), false);
+    counter.set_without_winner(layout::without_winner(published));
+    let mut reader = options
+        .collector
+        .map(|collector| RowReader::new(collector, path));
+    let mut wanted = Vec::new();
+    if let Some(reader) = &mut reader {
+        let nodes = header.iter().map(|name| reader.root(name));
+        wanted.extend(
+            nodes
+                .enumerate()
+                .filter_map(|(idx, node)| Some((idx, node?))),
+        );
+        if reader.collector.rejects.is_some() {
+            counter.keep_rejected_rows();
+        }
+    }
     let is_separator = |byte: u8| byte == separator;
     let mut row = 0_u64;
     loop {
@@ -122,9 +179,39 @@ pub(crate) fn read(
         } else {
             let a = counter.model(fields.get(bytes, columns.model_a));
             let b = counter.model(fields.get(bytes, columns.model_b));
-            let winner = counter.winner(fields.get(bytes, columns.winner));
-            counter.row(a, b, winner, place);
-            if Counter::would_keep(a, b, winner) {
+            let winner = match columns.winner {
+                WinnerRule::Label(idx) => counter.winner(fields.get(bytes, idx)),
+                WinnerRule::OneHot(idxs) => {
+                    let flags = idxs.map(|idx| Flag::of(fields.get(bytes, idx)));
+                    winner::one_hot(&mut counter, flags)
+                }
+                WinnerRule::Named { chosen, equal } => {
+                    let chosen = counter.model(fields.get(bytes, chosen));
+                    let equal = equal.map_or(Flag::No, |idx| Flag::of(fields.get(bytes, idx)));
+                    winner::named(&mut counter, chosen, equal, [a, b])
+                }
+                WinnerRule::Score(idx) => winner::score(&mut counter, fields.get(bytes, idx)),
+            };
+            if let Some(reader) = &mut reader {
+                if reader.notes_names() {
+                    for (idx, name) in header.iter().enumerate() {
+                        let value = String::from_utf8_lossy(fields.get(bytes, idx));
+                        reader.note_name(name, &value);
+                    }
+                }
+                reader.begin_row();
+                for &(idx, node) in &wanted {
+                    reader.cell(node, fields.get(bytes, idx));
+                }
+                let cell = |idx: Option<usize>| idx.map(|idx| fields.get(bytes, idx));
+                let is_named =
+                    cell(columns.anonymous).is_some_and(|raw| is_false(raw.trim_ascii()));
+                let id = cell(columns.id).map_or(NO_HASH, text_hash);
+                reader.end_row(&mut counter, [a, b, winner], place(), is_named, id);
+            } else {
+                counter.row(a, b, winner, place);
+            }
+            if reader.is_none() && Counter::would_keep(a, b, winner) {
                 if let Some(idx) = columns.anonymous
                     && is_false(fields.get(bytes, idx).trim_ascii())
                 {
@@ -140,21 +227,33 @@ pub(crate) fn read(
         }
         line += n_lines;
         window.consume(with_break);
-        if options.strict && counter.n_rejected() > 0 {
+        if options.strict && counter.n_faults() > 0 {
             break;
         }
         if row.is_multiple_of(ROWS_BETWEEN_CHECKS) {
             counter.check()?;
             on_progress(window.bytes_consumed(), row);
+            if let Some(reader) = &mut reader
+                && !reader.flush(&mut counter)
+            {
+                break;
+            }
         }
     }
+    let origins = match &mut reader {
+        Some(reader) => reader.finish(&mut counter, row)?,
+        None => Vec::new(),
+    };
     check(&counter, options)?;
     on_progress(window.bytes_consumed(), row);
     Ok(Decoded {
-        format: Format::BattlesCsv,
+        format: published.unwrap_or(Format::BattlesCsv),
         rows: row,
+        columns: shown_columns(header.iter().map(String::as_str)),
+        oddities,
         rejections: counter.take_rejections(),
         counters: vec![counter],
+        origins,
     })
 }
 
@@ -167,14 +266,47 @@ fn spanned(n_lines: u64) -> String {
     }
 }
 
+/// What is said of a table whose separator is not the comma.
+const fn separated(separator: u8) -> Option<&'static str> {
+    match separator {
+        b';' => Some("its fields are separated by semicolons"),
+        b'\t' => Some("its fields are separated by tabs"),
+        b'|' => Some("its fields are separated by bars"),
+        _ => None,
+    }
+}
+
+/// What the first record that is not blank says.
+enum Header {
+    /// The separator, the names and which of them are needed.
+    Rows(u8, Vec<String>, Columns),
+    /// The needed columns are not there; it may still be the header of a matrix.
+    Matrix {
+        separator: u8,
+        header: Vec<String>,
+        /// What to say when it is not.
+        error: Error,
+    },
+}
+
+/// The fields of a record that was taken apart, as text.
+fn texts(fields: &Fields) -> Vec<String> {
+    let text = |idx| {
+        String::from_utf8_lossy(fields.get(&fields.unquoted, idx))
+            .trim()
+            .to_owned()
+    };
+    (0..fields.ends.len()).map(text).collect()
+}
+
 /// Finds the separator with which the first record that is not blank names the needed columns.
 fn read_header(
     path: &str,
     window: &mut Window<'_>,
     fields: &mut Fields,
     line: &mut u64,
-    options: DecodeOptions,
-) -> Result<(u8, Vec<String>, Columns), Error> {
+    options: DecodeOptions<'_>,
+) -> Result<Header, Error> {
     let is_any = |byte: u8| SEPARATORS.contains(&byte);
     let with_break = loop {
         match next_record(path, window, fields, is_any, 0, options)? {
@@ -202,37 +334,43 @@ fn read_header(
             found: "text with a carriage return inside its first line, as old line ends are",
         });
     }
-    let mut best: Option<(usize, Error)> = None;
+    let mut best: Option<(u8, Vec<String>, Error)> = None;
     for separator in SEPARATORS {
         split(record, |byte| byte == separator, true, fields);
-        let names: Vec<String> = (0..fields.ends.len())
-            .map(|idx| {
-                String::from_utf8_lossy(fields.get(&fields.unquoted, idx))
-                    .trim()
-                    .to_owned()
-            })
-            .collect();
+        let names = texts(fields);
         match Columns::find(path, names.iter().map(String::as_str)) {
             Ok(columns) => {
                 *line += memchr::memchr_iter(b'\n', record).count() as u64;
                 window.consume(with_break);
-                return Ok((separator, names, columns));
+                return Ok(Header::Rows(separator, names, columns));
             }
-            Err(error @ Error::AmbiguousColumn { .. }) => return Err(error),
+            Err(error @ (Error::AmbiguousColumn { .. } | Error::NoVotes { .. })) => {
+                return Err(error);
+            }
             Err(error) => {
-                if best.as_ref().is_none_or(|(n, _)| names.len() > *n) {
-                    best = Some((names.len(), error));
+                if best
+                    .as_ref()
+                    .is_none_or(|(_, most, _)| names.len() > most.len())
+                {
+                    best = Some((separator, names, error));
                 }
             }
         }
     }
-    let (_, error) = best.unwrap_or_else(|| {
-        (
-            0,
-            crate::columns::missing(path, false, false, std::iter::empty()),
-        )
-    });
-    Err(error)
+    let Some((separator, header, error)) = best else {
+        return Err(crate::columns::missing(
+            path,
+            false,
+            false,
+            std::iter::empty(),
+        ));
+    };
+    window.consume(with_break);
+    Ok(Header::Matrix {
+        separator,
+        header,
+        error,
+    })
 }
 
 /// Finds the next record, reading on where needed.
@@ -243,7 +381,7 @@ fn next_record(
     fields: &mut Fields,
     is_separator: impl Fn(u8) -> bool + Copy,
     row: u64,
-    options: DecodeOptions,
+    options: DecodeOptions<'_>,
 ) -> Result<Record, Error> {
     loop {
         let bytes = window.bytes();

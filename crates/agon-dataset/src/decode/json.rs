@@ -8,31 +8,48 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
+use serde_json::value::RawValue;
+
 use crate::{
     Error, Format,
-    columns::{N_SPELLINGS_MAX, Role, missing, role_of},
+    battles::{
+        intern::{NO_HASH, text_hash},
+        row::RowReader,
+    },
+    columns::{Columns, N_SPELLINGS_MAX, Role, missing, role_of},
     count::{Code, Counter, RowPlace},
     decode::{
-        DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash, is_false,
-        window::Window,
+        BYTE_ORDER_MARK, DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash,
+        is_false, shown_columns, window::Window,
     },
     fate::COLUMNS_SHOWN_MAX,
     input::without_byte_order_mark,
+    layout::{
+        self, Nested, RecordLayout,
+        winner::{self, Flag},
+    },
 };
 
 /// What is noted while the records go by.
 struct Rows<'a> {
     path: &'a str,
-    options: DecodeOptions,
+    options: DecodeOptions<'a>,
     counter: Counter,
     rows: u64,
     has_models: bool,
     has_winner: bool,
+    oddities: Vec<&'static str>,
+    /// What the records are, by the first that can be read.
+    layout: RecordLayout,
+    /// The published set that they are of.
+    published: Option<Format>,
     /// The keys of the first record.
     keys: Vec<String>,
     has_keys: bool,
     /// Whether a record that cannot be read mentions a winner.
     has_broken_vote: bool,
+    /// What takes the rows, when they are not only counted.
+    reader: Option<RowReader<'a>>,
 }
 
 impl Rows<'_> {
@@ -43,8 +60,47 @@ impl Rows<'_> {
             row: self.rows,
             line: Some(line),
         };
+        if !self.has_keys {
+            (self.layout, self.published) = layout::of_record(bytes);
+            if self.layout != RecordLayout::Flat {
+                self.keys = layout::keys(bytes);
+            }
+            let reason = layout::without_winner(self.published);
+            self.counter.set_without_winner(reason);
+        }
+        let nested = match self.layout {
+            RecordLayout::Flat => return self.add_flat(bytes, place),
+            RecordLayout::FastChatLog => layout::fastchat::flatten(bytes),
+            RecordLayout::OpenWebUiFeedback => layout::open_webui::flatten(bytes),
+        };
+        // The records need not have the keys of a battle.
+        self.has_keys = true;
+        self.has_models = true;
+        self.has_winner = true;
+        match nested {
+            Nested::Vote(battle) => return self.add_flat(battle.as_bytes(), place),
+            Nested::Other { reason, value } => self.counter.reject_whole(place, reason, &value),
+            Nested::Unreadable(detail) => self.counter.reject_unreadable(place, &detail),
+        }
+        self.go_on()
+    }
+
+    /// Hands over the rows from time to time, and tells whether to go on.
+    fn go_on(&mut self) -> bool {
+        if let Some(reader) = &mut self.reader
+            && self.rows.is_multiple_of(ROWS_BETWEEN_CHECKS)
+            && !reader.flush(&mut self.counter)
+        {
+            return false;
+        }
+        !self.options.strict || self.counter.n_faults() == 0
+    }
+
+    /// Counts a record with the columns of a battle.
+    fn add_flat(&mut self, bytes: &[u8], place: RowPlace) -> bool {
         let mut record = Record {
             keys: (!self.has_keys).then_some(&mut self.keys),
+            reader: self.reader.as_mut(),
             ..Record::default()
         };
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -59,8 +115,17 @@ impl Rows<'_> {
             self.counter.reject_unreadable(place, &describe(&error));
             return !self.options.strict;
         }
-        self.has_keys = true;
-        let cells = &record.cells;
+        let Record { cells, values, .. } = record;
+        if !self.has_keys {
+            self.has_keys = true;
+            let keys = self.keys.iter().map(String::as_str);
+            if let Ok(columns) = Columns::find(self.path, keys) {
+                let winner = self.keys[*columns.winner.first()].clone();
+                self.counter
+                    .set_columns(["model_a".to_owned(), "model_b".to_owned(), winner]);
+            }
+        }
+        let cells = &cells;
         let rank = (0..N_SPELLINGS_MAX)
             .find(|&rank| {
                 !matches!(cells[Role::ModelA as usize][rank], Cell::Absent)
@@ -71,26 +136,32 @@ impl Rows<'_> {
             &cells[Role::ModelA as usize][rank],
             &cells[Role::ModelB as usize][rank],
         );
-        let cell_winner = &cells[Role::Winner as usize][0];
         self.has_models |= !matches!(cell_a, Cell::Absent) && !matches!(cell_b, Cell::Absent);
-        self.has_winner |= !matches!(cell_winner, Cell::Absent);
         let a = self.model(cell_a);
         let b = self.model(cell_b);
-        let winner = match cell_winner {
-            Cell::Absent | Cell::Null => Code::MISSING,
-            Cell::Text(text) => self.counter.winner(text.as_bytes()),
-            Cell::Number(text) => self.counter.winner(text.as_bytes()),
-            Cell::Bool(value) => self.counter.winner(value.to_string().as_bytes()),
-            Cell::Other(what) => self.counter.malformed(what),
+        let winner = self.winner(cells, [a, b]);
+        let is_named = match &cells[Role::Anonymous as usize][0] {
+            Cell::Bool(value) => !value,
+            Cell::Text(text) => is_false(text.as_bytes()),
+            Cell::Number(text) => is_false(text.as_bytes()),
+            _ => false,
         };
-        self.counter.row(a, b, winner, || place);
-        if Counter::would_keep(a, b, winner) {
-            let is_named = match &cells[Role::Anonymous as usize][0] {
-                Cell::Bool(value) => !value,
-                Cell::Text(text) => is_false(text.as_bytes()),
-                Cell::Number(text) => is_false(text.as_bytes()),
-                _ => false,
-            };
+        if let Some(reader) = &mut self.reader {
+            reader.begin_row();
+            for (node, json) in values {
+                reader.value(node, json);
+            }
+            let id = cells[Role::Id as usize].iter().find_map(|cell| match cell {
+                Cell::Text(text) => Some(text_hash(text.as_bytes())),
+                Cell::Number(text) => Some(text_hash(text.as_bytes())),
+                _ => None,
+            });
+            let id = id.unwrap_or(NO_HASH);
+            reader.end_row(&mut self.counter, [a, b, winner], place, is_named, id);
+        } else {
+            self.counter.row(a, b, winner, || place);
+        }
+        if self.reader.is_none() && Counter::would_keep(a, b, winner) {
             self.counter.add_named(u64::from(is_named));
             if self.options.ids {
                 let id = cells[Role::Id as usize].iter().find_map(|cell| match cell {
@@ -103,7 +174,50 @@ impl Rows<'_> {
                 }
             }
         }
-        !self.options.strict || self.counter.n_rejected() == 0
+        self.go_on()
+    }
+
+    /// The winner, in the first way of saying it that the record has.
+    fn winner(&mut self, cells: &Cells<'_>, models: [Code; 2]) -> Code {
+        let of = |role: Role| {
+            let spellings = &cells[role as usize];
+            spellings.iter().find(|cell| !matches!(cell, Cell::Absent))
+        };
+        if let Some(cell) = of(Role::Winner) {
+            self.has_winner = true;
+            return match cell {
+                Cell::Absent | Cell::Null => Code::MISSING,
+                Cell::Text(text) => self.counter.winner(text.as_bytes()),
+                Cell::Number(text) => self.counter.winner(text.as_bytes()),
+                Cell::Bool(value) => self.counter.winner(value.to_string().as_bytes()),
+                Cell::Other(what) => self.counter.malformed(what),
+            };
+        }
+        let flag = |role: Role| of(role).map_or(Flag::Missing, Cell::flag);
+        let won = [Role::WonA, Role::WonB, Role::Tied];
+        if won.iter().any(|&role| of(role).is_some()) {
+            self.has_winner |= won.iter().all(|&role| of(role).is_some());
+            return winner::one_hot(&mut self.counter, won.map(flag));
+        }
+        if let Some(cell) = of(Role::Chosen) {
+            self.has_winner = true;
+            let chosen = self.model(cell);
+            return winner::named(&mut self.counter, chosen, flag(Role::Equal), models);
+        }
+        if let Some(cell) = of(Role::Score) {
+            self.has_winner = true;
+            return match cell {
+                Cell::Absent | Cell::Null => Code::MISSING,
+                Cell::Text(text) => winner::score(&mut self.counter, text.as_bytes()),
+                Cell::Number(text) => winner::score(&mut self.counter, text.as_bytes()),
+                Cell::Bool(value) => self.counter.malformed(&value.to_string()),
+                Cell::Other(what) => {
+                    let text = what.strip_suffix(": expected text").unwrap_or(what);
+                    winner::score(&mut self.counter, text.as_bytes())
+                }
+            };
+        }
+        Code::MISSING
     }
 
     fn model(&mut self, cell: &Cell<'_>) -> Code {
@@ -135,6 +249,7 @@ impl Rows<'_> {
                     Error::NoJsonObject { path, detail }
                 });
             }
+            layout::refuse_conversations(self.path, self.keys.iter().map(String::as_str))?;
             return Err(missing(
                 self.path,
                 self.has_models,
@@ -142,12 +257,19 @@ impl Rows<'_> {
                 self.keys.iter().map(String::as_str),
             ));
         }
+        let origins = match &mut self.reader {
+            Some(reader) => reader.finish(&mut self.counter, self.rows)?,
+            None => Vec::new(),
+        };
         check(&self.counter, self.options)?;
         Ok(Decoded {
-            format,
+            format: self.published.unwrap_or(format),
             rows: self.rows,
+            columns: shown_columns(self.keys.iter().map(String::as_str)),
+            oddities: self.oddities,
             rejections: self.counter.take_rejections(),
             counters: vec![self.counter],
+            origins,
         })
     }
 }
@@ -162,7 +284,7 @@ fn describe(error: &serde_json::Error) -> String {
 fn begin<'a>(
     path: &'a str,
     window: &mut Window<'_>,
-    options: DecodeOptions,
+    options: DecodeOptions<'a>,
 ) -> Result<Rows<'a>, Error> {
     window.fill().map_err(|source| Error::Read {
         path: path.to_owned(),
@@ -170,16 +292,32 @@ fn begin<'a>(
     })?;
     let mark = window.bytes().len() - without_byte_order_mark(window.bytes()).len();
     window.consume(mark);
+    let oddities = (mark > 0).then_some(BYTE_ORDER_MARK).into_iter().collect();
+    let mut counter = Counter::new(path);
+    counter.set_aliases(options.aliases);
+    let reader = options
+        .collector
+        .map(|collector| RowReader::new(collector, path));
+    if options
+        .collector
+        .is_some_and(|collector| collector.rejects.is_some())
+    {
+        counter.keep_rejected_rows();
+    }
     Ok(Rows {
         path,
         options,
-        counter: Counter::new(path),
+        counter,
         rows: 0,
         has_models: false,
         has_winner: false,
+        oddities,
+        layout: RecordLayout::Flat,
+        published: None,
         keys: Vec::new(),
         has_keys: false,
         has_broken_vote: false,
+        reader,
     })
 }
 
@@ -200,7 +338,7 @@ fn fill(rows: &Rows<'_>, window: &mut Window<'_>) -> Result<(), Error> {
 pub(crate) fn read_lines(
     path: &str,
     window: &mut Window<'_>,
-    options: DecodeOptions,
+    options: DecodeOptions<'_>,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Decoded, Error> {
     let mut rows = begin(path, window, options)?;
@@ -237,7 +375,7 @@ pub(crate) fn read_lines(
 pub(crate) fn read_array(
     path: &str,
     window: &mut Window<'_>,
-    options: DecodeOptions,
+    options: DecodeOptions<'_>,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Decoded, Error> {
     let mut rows = begin(path, window, options)?;
@@ -392,17 +530,57 @@ enum Cell<'de> {
     Other(String),
 }
 
-/// The needed cells of one record.
-#[derive(Debug, Default)]
-struct Record<'de, 'k> {
-    cells: [[Cell<'de>; N_SPELLINGS_MAX]; Role::N],
-    /// Where to note the keys, for a message about missing ones.
-    keys: Option<&'k mut Vec<String>>,
+impl Cell<'_> {
+    /// What the cell says if it says yes or no.
+    fn flag(&self) -> Flag {
+        match self {
+            Self::Absent | Self::Null => Flag::Missing,
+            Self::Bool(value) => Flag::of(if *value { b"1" } else { b"0" }),
+            Self::Text(text) => Flag::of(text.as_bytes()),
+            Self::Number(text) => Flag::of(text.as_bytes()),
+            // Fractions that are whole, as data frames write them.
+            Self::Other(what) if what == "1: expected text" => Flag::Yes,
+            Self::Other(what) if what == "0: expected text" => Flag::No,
+            Self::Other(_) => Flag::Other,
+        }
+    }
 }
 
-struct RecordSeed<'r, 'de, 'k>(&'r mut Record<'de, 'k>);
+/// The cells of each role, by spelling.
+type Cells<'de> = [[Cell<'de>; N_SPELLINGS_MAX]; Role::N];
 
-impl<'de> DeserializeSeed<'de> for RecordSeed<'_, 'de, '_> {
+/// The needed cells of one record.
+#[derive(Default)]
+struct Record<'de, 'k, 'c> {
+    cells: Cells<'de>,
+    /// Where to note the keys, for a message about missing ones.
+    keys: Option<&'k mut Vec<String>>,
+    /// What knows which other values are wanted.
+    reader: Option<&'k mut RowReader<'c>>,
+    /// The wanted values, each with its place in the reader.
+    values: Vec<(usize, &'de str)>,
+}
+
+impl<'de> Record<'de, '_, '_> {
+    fn set<E: serde::de::Error>(
+        &mut self,
+        role: Role,
+        rank: usize,
+        key: &str,
+        new: Cell<'de>,
+    ) -> Result<(), E> {
+        let cell = &mut self.cells[role as usize][rank];
+        if !matches!(cell, Cell::Absent) {
+            return Err(E::custom(format_args!("duplicate key `{key}`")));
+        }
+        *cell = new;
+        Ok(())
+    }
+}
+
+struct RecordSeed<'r, 'de, 'k, 'c>(&'r mut Record<'de, 'k, 'c>);
+
+impl<'de> DeserializeSeed<'de> for RecordSeed<'_, 'de, '_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -410,7 +588,7 @@ impl<'de> DeserializeSeed<'de> for RecordSeed<'_, 'de, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for RecordSeed<'_, 'de, '_> {
+impl<'de> Visitor<'de> for RecordSeed<'_, 'de, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -424,15 +602,28 @@ impl<'de> Visitor<'de> for RecordSeed<'_, 'de, '_> {
             {
                 keys.push(key.clone().into_owned());
             }
-            match role_of(&key) {
-                Some((role, rank)) => {
-                    let cell = &mut self.0.cells[role as usize][rank];
-                    if !matches!(cell, Cell::Absent) {
-                        return Err(serde::de::Error::custom(format_args!(
-                            "duplicate key `{key}`"
-                        )));
+            let role = role_of(&key);
+            if let Some(reader) = &mut self.0.reader {
+                let node = reader.root(&key);
+                let notes_names = reader.notes_names();
+                if node.is_some() || notes_names {
+                    let raw: &'de RawValue = map.next_value()?;
+                    if notes_names {
+                        reader.note_name(&key, raw.get());
                     }
-                    *cell = map.next_value()?;
+                    self.0.values.extend(node.map(|node| (node, raw.get())));
+                    if let Some((role, rank)) = role {
+                        let cell = serde_json::from_str(raw.get());
+                        self.0
+                            .set(role, rank, &key, cell.map_err(serde::de::Error::custom)?)?;
+                    }
+                    continue;
+                }
+            }
+            match role {
+                Some((role, rank)) => {
+                    let cell = map.next_value()?;
+                    self.0.set(role, rank, &key, cell)?;
                 }
                 None => {
                     map.next_value::<IgnoredAny>()?;

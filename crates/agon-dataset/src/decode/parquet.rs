@@ -7,8 +7,7 @@
 //! Layout of pages and of the run-length encoding: Apache Parquet format, `Encodings.md` and `README.md`.
 
 use std::{
-    fs::File,
-    io::{Read as _, Seek as _, SeekFrom},
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -19,11 +18,6 @@ use std::{
 use bytes::{Buf as _, Bytes};
 use parquet::{
     basic::{ConvertedType, Encoding, LogicalType, Type},
-    column::{
-        page::{Page, PageReader as _},
-        reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader},
-    },
-    data_type::{AsBytes as _, ByteArrayType, DataType, Int32Type, Int64Type},
     errors::ParquetError,
     file::{
         metadata::{ParquetMetaData, ParquetMetaDataReader},
@@ -35,11 +29,23 @@ use parquet::{
 
 use crate::{
     Error, Format,
-    columns::Columns,
+    columns::{Columns, Role, WinnerRule},
     count::{Code, Counter, RowPlace},
-    decode::{DecodeOptions, Decoded, OnProgress, check, id_hash, is_false},
+    decode::{DecodeOptions, Decoded, OnProgress, check, id_hash, is_false, shown_columns},
     fate::Rejections,
+    input::access::{Chunks, RandomAccess, read_range},
+    layout,
 };
+
+mod by_column;
+mod conversations;
+mod json_cells;
+mod pages;
+mod plan;
+mod winner;
+
+use pages::{ColumnStream, Raw};
+use winner::WinnerStream;
 
 /// Rows decoded at once: few enough for their codes to stay in the first-level cache.
 const BLOCK_ROWS: usize = 2_048;
@@ -47,29 +53,24 @@ const BLOCK_ROWS: usize = 2_048;
 /// Below so many rows a second thread costs more than it saves.
 const THREAD_ROWS_MIN: u64 = 100_000;
 
-/// The top-level columns by which the VisionArena-Battle layout is known.
-const VISION_ARENA_COLUMNS: [&str; 5] = [
-    "judge",
-    "conversation_a",
-    "conversation_b",
-    "images",
-    "conv_metadata",
-];
-
-/// Reads a Parquet file of `bytes_total` bytes.
+/// Reads a Parquet file.
 pub(crate) fn read(
     path: &str,
-    file: File,
-    bytes_total: u64,
-    options: DecodeOptions,
+    file: Arc<dyn RandomAccess>,
+    options: DecodeOptions<'_>,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Decoded, Error> {
+    let bytes_total = file.size();
     let metadata = guarded(path, || {
         ParquetMetaDataReader::new()
-            .parse_and_finish(&file)
+            .parse_and_finish(&Chunks(&file))
             .map_err(|error| damage(&error))
     })?;
-    let table = Table::new(path, file, bytes_total, metadata)?;
+    let table = Table::new(path, file, metadata)?;
+    if let Some(collector) = options.collector {
+        return by_column::read(&table, collector, options, on_progress);
+    }
+    table.announce(options);
     let n_row_groups = table.metadata.num_row_groups();
     let n_threads = if options.strict || table.n_rows < THREAD_ROWS_MIN {
         1
@@ -128,13 +129,16 @@ pub(crate) fn read(
         rows: table.n_rows,
         rejections,
         counters,
+        columns: table.columns(),
+        oddities: Vec::new(),
+        origins: Vec::new(),
     })
 }
 
 /// Row groups that threads take one after the other.
 struct Work<'a> {
     table: &'a Table,
-    options: DecodeOptions,
+    options: DecodeOptions<'a>,
     next: AtomicUsize,
     done: Mutex<Vec<(usize, Result<Rejections, Error>)>>,
 }
@@ -142,8 +146,8 @@ struct Work<'a> {
 impl Work<'_> {
     fn run(&self, on_rows: &mut dyn FnMut(u64)) -> Counter {
         let table = self.table;
-        let mut counter = Counter::new(&table.path);
-        counter.set_columns(table.column_names.clone());
+        let mut counter = table.counter();
+        counter.set_aliases(self.options.aliases);
         loop {
             let idx = self.next.fetch_add(1, Ordering::Relaxed);
             if idx >= table.metadata.num_row_groups() {
@@ -172,8 +176,7 @@ impl Work<'_> {
 /// An opened file with what is needed of its directory.
 struct Table {
     path: String,
-    file: Mutex<File>,
-    bytes_total: u64,
+    file: Arc<dyn RandomAccess>,
     metadata: ParquetMetaData,
     format: Format,
     n_rows: u64,
@@ -182,7 +185,7 @@ struct Table {
     column_names: [String; 3],
     model_a: Column,
     model_b: Column,
-    winner: Column,
+    winner: WinnerRule<Column>,
     anonymous: Option<Column>,
     id: Option<Column>,
 }
@@ -197,8 +200,7 @@ struct Column {
 impl Table {
     fn new(
         path: &str,
-        file: File,
-        bytes_total: u64,
+        file: Arc<dyn RandomAccess>,
         metadata: ParquetMetaData,
     ) -> Result<Self, Error> {
         let schema = metadata.file_metadata().schema_descr();
@@ -257,25 +259,40 @@ impl Table {
                     detail: "a row group has an impossible number of rows".to_owned(),
                 })?;
         }
-        let is_vision_arena = VISION_ARENA_COLUMNS
-            .iter()
-            .all(|&column| names().any(|name| name == column));
+        let has_parts = (0..schema.num_columns()).any(|leaf_idx| {
+            let column = schema.column(leaf_idx);
+            let parts = column.path().parts();
+            // The text of a part, below the content of a message.
+            let is_part = parts.last().is_some_and(|name| name == "text")
+                && parts.iter().any(|name| name == "content");
+            parts.first().is_some_and(|name| name == "conversation_a") && is_part
+        });
+        let published = layout::recognise(names(), has_parts);
+        const FLAG: &[Type] = &[
+            Type::BOOLEAN,
+            Type::BYTE_ARRAY,
+            Type::INT32,
+            Type::INT64,
+            Type::FLOAT,
+            Type::DOUBLE,
+        ];
         Ok(Self {
             path: path.to_owned(),
-            file: Mutex::new(file),
-            bytes_total,
-            format: if is_vision_arena {
-                Format::VisionArenaBattle
-            } else {
-                Format::BattlesParquet
-            },
+            file,
+            format: published.unwrap_or(Format::BattlesParquet),
             n_rows,
             rows_before,
-            column_names: [columns.model_a, columns.model_b, columns.winner]
+            column_names: [columns.model_a, columns.model_b, *columns.winner.first()]
                 .map(|idx| fields[idx].name().to_owned()),
             model_a: needed(columns.model_a, TEXT, "text")?,
             model_b: needed(columns.model_b, TEXT, "text")?,
-            winner: needed(columns.winner, TEXT, "text")?,
+            winner: columns.winner.map(|idx, role| match role {
+                Role::WonA | Role::WonB | Role::Tied | Role::Equal => {
+                    needed(idx, FLAG, "true or false")
+                }
+                Role::Score => needed(idx, ID, "a number"),
+                _ => needed(idx, TEXT, "text"),
+            })?,
             anonymous: columns
                 .anonymous
                 .map(|idx| needed(idx, TRUTH, "true or false"))
@@ -289,8 +306,45 @@ impl Table {
         malformed(&self.path, detail)
     }
 
-    /// The bytes of one column of one row group.
-    fn chunk(&self, row_group_idx: usize, leaf_idx: usize) -> Result<ColumnBytes, Damage> {
+    /// The names of the columns, as far as they are shown.
+    fn columns(&self) -> Vec<String> {
+        let root = self.metadata.file_metadata().schema_descr().root_schema();
+        shown_columns(root.get_fields().iter().map(|field| field.name()))
+    }
+
+    /// A counter of this file's rows.
+    fn counter(&self) -> Counter {
+        let mut counter = Counter::new(&self.path);
+        counter.set_columns(self.column_names.clone());
+        counter.set_without_winner(layout::without_winner(Some(self.format)));
+        counter
+    }
+
+    /// Tells the file which bytes will be read, so that a remote one can fetch them together.
+    fn announce(&self, options: DecodeOptions<'_>) {
+        self.announce_columns(options, &[]);
+    }
+
+    /// The same with further columns.
+    fn announce_columns(&self, options: DecodeOptions<'_>, more: &[&Column]) {
+        let mut columns = vec![&self.model_a, &self.model_b];
+        columns.extend(self.winner.columns());
+        columns.extend(&self.anonymous);
+        columns.extend(self.id.as_ref().filter(|_| options.ids));
+        columns.extend(more);
+        let ranges: Vec<_> = (0..self.metadata.num_row_groups())
+            .flat_map(|idx| columns.iter().map(move |column| (idx, column.leaf_idx)))
+            .filter_map(|(idx, leaf_idx)| self.range(idx, leaf_idx).ok())
+            .collect();
+        self.file.will_read(&ranges);
+    }
+
+    fn bytes_total(&self) -> u64 {
+        self.file.size()
+    }
+
+    /// Where one column of one row group lies.
+    fn range(&self, row_group_idx: usize, leaf_idx: usize) -> Result<Range<u64>, Damage> {
         let column = self.metadata.row_group(row_group_idx).column(leaf_idx);
         let offsets = [
             Some(column.data_page_offset()),
@@ -301,21 +355,34 @@ impl Table {
             return Err("a column lies at a negative place".into());
         }
         let (start, length) = column.byte_range();
-        if start
+        start
             .checked_add(length)
-            .is_none_or(|end| end > self.bytes_total)
-        {
-            return Err("a column lies beyond the end of the file".into());
-        }
-        let mut bytes = Vec::new();
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(start))
-            .and_then(|_| (&mut *file).take(length).read_to_end(&mut bytes))
+            .filter(|&end| end <= self.file.size())
+            .map(|end| start..end)
+            .ok_or_else(|| "a column lies beyond the end of the file".into())
+    }
+
+    /// The bytes of one column of one row group.
+    fn chunk(&self, row_group_idx: usize, leaf_idx: usize) -> Result<ColumnBytes, Damage> {
+        let range = self.range(row_group_idx, leaf_idx)?;
+        let start = range.start;
+        let bytes = read_range(self.file.as_ref(), range)
             .map_err(|error| format!("cannot be read on: {error}"))?;
-        Ok(ColumnBytes {
-            start,
-            bytes: bytes.into(),
-        })
+        Ok(ColumnBytes { start, bytes })
+    }
+
+    /// The pages of one column of one row group.
+    fn pages(
+        &self,
+        row_group_idx: usize,
+        column: &Column,
+    ) -> Result<SerializedPageReader<ColumnBytes>, Damage> {
+        let row_group = self.metadata.row_group(row_group_idx);
+        let chunk = row_group.column(column.leaf_idx);
+        let n_rows = usize::try_from(row_group.num_rows()).map_err(|_| "too many rows")?;
+        let bytes = self.chunk(row_group_idx, column.leaf_idx)?;
+        SerializedPageReader::new(Arc::new(bytes), chunk, n_rows, None)
+            .map_err(|error| damage(&error))
     }
 
     fn stream<T: Copy>(
@@ -323,12 +390,9 @@ impl Table {
         row_group_idx: usize,
         column: &Column,
     ) -> Result<ColumnStream<T>, Damage> {
+        let pages = self.pages(row_group_idx, column)?;
         let row_group = self.metadata.row_group(row_group_idx);
         let chunk = row_group.column(column.leaf_idx);
-        let n_rows = usize::try_from(row_group.num_rows()).map_err(|_| "too many rows")?;
-        let bytes = self.chunk(row_group_idx, column.leaf_idx)?;
-        let pages = SerializedPageReader::new(Arc::new(bytes), chunk, n_rows, None)
-            .map_err(|error| damage(&error))?;
         let is_plain = chunk.encodings().all(|encoding| {
             #[expect(
                 deprecated,
@@ -344,35 +408,20 @@ impl Table {
             );
             is_plain
         });
-        let physical = column.description.physical_type();
-        let source = if is_plain {
-            let width = usize::try_from(column.description.type_length()).unwrap_or(0);
-            PageSource::Pages(Pages {
-                pages,
-                physical,
-                width,
-                is_unsigned: is_unsigned(&column.description),
-                is_nullable: column.description.max_def_level() > 0,
-                table: Vec::new(),
-                page: None,
-            })
-        } else {
-            PageSource::Typed(Typed::new(column, pages)?)
-        };
-        Ok(ColumnStream { source })
+        ColumnStream::new(column, pages, is_plain)
     }
 
     fn read_row_group(
         &self,
         idx: usize,
         counter: &mut Counter,
-        options: DecodeOptions,
+        options: DecodeOptions<'_>,
     ) -> Result<(), Damage> {
         let n_rows = usize::try_from(self.metadata.row_group(idx).num_rows())
             .map_err(|_| "too many rows")?;
         let mut model_a = self.stream::<Code>(idx, &self.model_a)?;
         let mut model_b = self.stream::<Code>(idx, &self.model_b)?;
-        let mut winner = self.stream::<Code>(idx, &self.winner)?;
+        let mut winner = WinnerStream::new(self, idx)?;
         let mut anonymous = self
             .anonymous
             .as_ref()
@@ -395,15 +444,15 @@ impl Table {
             let n = n_left.min(BLOCK_ROWS);
             n_left -= n;
             let (a, b, w) = (&mut codes_a[..n], &mut codes_b[..n], &mut codes_winner[..n]);
-            model_a.fill(a, Code::MISSING, &mut |raw| counter.model(raw))?;
-            model_b.fill(b, Code::MISSING, &mut |raw| counter.model(raw))?;
-            winner.fill(w, Code::MISSING, &mut |raw| counter.winner(raw))?;
+            model_a.fill(a, Code::MISSING, &mut |raw| counter.model(&raw.text()))?;
+            model_b.fill(b, Code::MISSING, &mut |raw| counter.model(&raw.text()))?;
+            winner.fill(counter, a, b, w)?;
             for ((&a, &b), &winner) in a.iter().zip(b.iter()).zip(w.iter()) {
                 row += 1;
                 counter.row(a, b, winner, || RowPlace { row, line: None });
             }
             if let Some(anonymous) = &mut anonymous {
-                anonymous.fill(&mut is_named[..n], false, &mut is_false)?;
+                anonymous.fill(&mut is_named[..n], false, &mut |raw| is_false(&raw.text()))?;
                 for i in (0..n).filter(|&i| is_named[i]) {
                     if Counter::would_keep(a[i], b[i], w[i]) {
                         counter.add_named(1);
@@ -411,7 +460,10 @@ impl Table {
                 }
             }
             if let Some(id) = &mut id {
-                let mut hash = |raw: &[u8]| (!raw.is_empty()).then(|| id_hash(raw));
+                let mut hash = |raw: Raw<'_>| {
+                    let text = raw.text();
+                    (!text.is_empty()).then(|| id_hash(&text))
+                };
                 id.fill(&mut hashes[..n], None, &mut hash)?;
                 for i in 0..n {
                     if let Some(hash) = hashes[i]
@@ -421,7 +473,7 @@ impl Table {
                     }
                 }
             }
-            if options.strict && counter.n_rejected() > 0 {
+            if options.strict && counter.n_faults() > 0 {
                 break;
             }
         }
@@ -497,209 +549,6 @@ impl ChunkReader for ColumnBytes {
     }
 }
 
-/// The values of one column of one row group, from first to last.
-struct ColumnStream<T> {
-    source: PageSource<T>,
-}
-
-enum PageSource<T> {
-    Pages(Pages<T>),
-    Typed(Typed),
-}
-
-impl<T: Copy> ColumnStream<T> {
-    /// Fills `out` with the meaning of the next values; nulls become `missing`.
-    fn fill(
-        &mut self,
-        out: &mut [T],
-        missing: T,
-        meaning: &mut dyn FnMut(&[u8]) -> T,
-    ) -> Result<(), Damage> {
-        match &mut self.source {
-            PageSource::Pages(pages) => pages.fill(out, missing, meaning),
-            PageSource::Typed(typed) => typed.fill(out, missing, meaning),
-        }
-    }
-}
-
-struct Pages<T> {
-    pages: SerializedPageReader<ColumnBytes>,
-    physical: Type,
-    /// Bytes of a value of fixed length.
-    width: usize,
-    is_unsigned: bool,
-    is_nullable: bool,
-    /// The meaning of each dictionary entry.
-    table: Vec<T>,
-    page: Option<DataPage>,
-}
-
-struct DataPage {
-    n_left: usize,
-    /// 1 for a value and 0 for a null, when there can be nulls.
-    levels: Option<Hybrid>,
-    values: Values,
-}
-
-enum Values {
-    Keys(Hybrid),
-    Plain(Bytes),
-    /// Truth values, one bit each.
-    Bits(Hybrid),
-}
-
-impl<T: Copy> Pages<T> {
-    fn fill(
-        &mut self,
-        mut out: &mut [T],
-        missing: T,
-        meaning: &mut dyn FnMut(&[u8]) -> T,
-    ) -> Result<(), Damage> {
-        while !out.is_empty() {
-            let Some(page) = self.page.as_mut().filter(|page| page.n_left > 0) else {
-                self.next_page(meaning)?;
-                continue;
-            };
-            let n_max = page.n_left.min(out.len());
-            let (is_value, n) = match &mut page.levels {
-                None => (true, n_max),
-                Some(levels) => {
-                    let (level, n) = levels.next_equal(n_max)?;
-                    (level > 0, n)
-                }
-            };
-            let (part, rest) = out.split_at_mut(n);
-            out = rest;
-            page.n_left -= n;
-            if !is_value {
-                part.fill(missing);
-                continue;
-            }
-            match &mut page.values {
-                Values::Keys(keys) => keys.fill(part, &self.table)?,
-                Values::Bits(bits) => {
-                    let table = [meaning(b"false"), meaning(b"true")];
-                    bits.fill(part, &table)?;
-                }
-                Values::Plain(bytes) => {
-                    for value in part {
-                        *value = next_plain(
-                            bytes,
-                            self.physical,
-                            self.width,
-                            self.is_unsigned,
-                            meaning,
-                        )?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn next_page(&mut self, meaning: &mut dyn FnMut(&[u8]) -> T) -> Result<(), Damage> {
-        let page = self
-            .pages
-            .get_next_page()
-            .map_err(|error| damage(&error))?
-            .ok_or("a column has fewer values than the row group has rows")?;
-        match page {
-            Page::DictionaryPage {
-                mut buf,
-                num_values,
-                ..
-            } => {
-                self.table.clear();
-                for _ in 0..num_values {
-                    self.table.push(next_plain(
-                        &mut buf,
-                        self.physical,
-                        self.width,
-                        self.is_unsigned,
-                        meaning,
-                    )?);
-                }
-            }
-            Page::DataPage {
-                mut buf,
-                num_values,
-                encoding,
-                def_level_encoding,
-                ..
-            } => {
-                let levels = if self.is_nullable {
-                    if def_level_encoding != Encoding::RLE {
-                        return Err(format!("levels in encoding {def_level_encoding}").into());
-                    }
-                    let length = buf.try_get_u32_le().map_err(|_| CUT)? as usize;
-                    Some(Hybrid::new(take(&mut buf, length)?, 1)?)
-                } else {
-                    None
-                };
-                self.begin_page(num_values, levels, encoding, buf)?;
-            }
-            Page::DataPageV2 {
-                mut buf,
-                num_values,
-                encoding,
-                def_levels_byte_len,
-                rep_levels_byte_len,
-                ..
-            } => {
-                take(&mut buf, rep_levels_byte_len as usize)?;
-                let levels = take(&mut buf, def_levels_byte_len as usize)?;
-                let levels = if self.is_nullable {
-                    Some(Hybrid::new(levels, 1)?)
-                } else {
-                    None
-                };
-                self.begin_page(num_values, levels, encoding, buf)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn begin_page(
-        &mut self,
-        n_values: u32,
-        levels: Option<Hybrid>,
-        encoding: Encoding,
-        mut bytes: Bytes,
-    ) -> Result<(), Damage> {
-        let values = match encoding {
-            Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => {
-                // A page of nulls only may have no byte at all.
-                let bit_width = bytes.try_get_u8().unwrap_or(0);
-                Values::Keys(Hybrid::new(bytes, bit_width)?)
-            }
-            Encoding::PLAIN if self.physical == Type::BOOLEAN => {
-                Values::Bits(Hybrid::packed(bytes, 1))
-            }
-            Encoding::RLE if self.physical == Type::BOOLEAN => {
-                let length = bytes.try_get_u32_le().unwrap_or(0) as usize;
-                Values::Bits(Hybrid::new(take(&mut bytes, length)?, 1)?)
-            }
-            Encoding::PLAIN => Values::Plain(bytes),
-            other => return Err(format!("values in encoding {other}").into()),
-        };
-        self.page = Some(DataPage {
-            n_left: n_values as usize,
-            levels,
-            values,
-        });
-        Ok(())
-    }
-}
-
-const CUT: &str = "a page ends too early";
-
-fn take(bytes: &mut Bytes, length: usize) -> Result<Bytes, Damage> {
-    if length > bytes.len() {
-        return Err(CUT.into());
-    }
-    Ok(bytes.split_to(length))
-}
-
 /// Whether the column holds text or whole numbers by its annotations, which physical types leave open.
 fn is_text_or_whole_number(description: &ColumnDescPtr) -> bool {
     let is_logical = !matches!(
@@ -721,307 +570,4 @@ fn is_text_or_whole_number(description: &ColumnDescPtr) -> bool {
             | ConvertedType::DECIMAL
     );
     is_logical && is_converted
-}
-
-/// Whether the column holds whole numbers without a sign.
-fn is_unsigned(description: &ColumnDescPtr) -> bool {
-    let is_logical = matches!(
-        description.logical_type_ref(),
-        Some(LogicalType::Integer(number)) if !number.is_signed
-    );
-    let is_converted = matches!(
-        description.converted_type(),
-        ConvertedType::UINT_8
-            | ConvertedType::UINT_16
-            | ConvertedType::UINT_32
-            | ConvertedType::UINT_64
-    );
-    is_logical || is_converted
-}
-
-/// A whole number of `n_bits` in decimal digits; without a sign, its bits are read anew.
-fn digits(value: i64, n_bits: u32, is_unsigned: bool) -> String {
-    if is_unsigned {
-        let bits = value.cast_unsigned();
-        (bits << (64 - n_bits) >> (64 - n_bits)).to_string()
-    } else {
-        value.to_string()
-    }
-}
-
-/// The meaning of the next value in plain encoding.
-#[inline]
-fn next_plain<T>(
-    bytes: &mut Bytes,
-    physical: Type,
-    width: usize,
-    is_unsigned: bool,
-    meaning: &mut dyn FnMut(&[u8]) -> T,
-) -> Result<T, Damage> {
-    let length = match physical {
-        Type::BYTE_ARRAY => bytes.try_get_u32_le().map_err(|_| CUT)? as usize,
-        Type::FLOAT => 4,
-        Type::DOUBLE => 8,
-        // Values of no length would make a page of any number of them.
-        Type::FIXED_LEN_BYTE_ARRAY if width > 0 => width,
-        Type::INT32 => {
-            let value = bytes.try_get_i32_le().map_err(|_| CUT)?;
-            return Ok(meaning(digits(value.into(), 32, is_unsigned).as_bytes()));
-        }
-        Type::INT64 => {
-            let value = bytes.try_get_i64_le().map_err(|_| CUT)?;
-            return Ok(meaning(digits(value, 64, is_unsigned).as_bytes()));
-        }
-        other => return Err(format!("{other} values in plain encoding").into()),
-    };
-    let value = bytes.get(..length).ok_or(CUT)?;
-    let value = meaning(value);
-    bytes.advance(length);
-    Ok(value)
-}
-
-/// Parquet's hybrid of run lengths and packed bits.
-struct Hybrid {
-    bytes: Bytes,
-    bit_width: u8,
-    run: Run,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Run {
-    /// So many times the same value.
-    Repeated { value: u32, n_left: usize },
-    /// So many packed values, the first at this bit of the bytes.
-    Packed { bit: usize, n_left: usize },
-}
-
-impl Run {
-    const EMPTY: Self = Self::Repeated {
-        value: 0,
-        n_left: 0,
-    };
-}
-
-impl Hybrid {
-    fn new(bytes: Bytes, bit_width: u8) -> Result<Self, Damage> {
-        if bit_width > 32 {
-            return Err(format!("{bit_width} bits to a dictionary key").into());
-        }
-        // Keys of no bits need no bytes: all of them are 0.
-        let run = if bit_width == 0 {
-            Run::Repeated {
-                value: 0,
-                n_left: usize::MAX,
-            }
-        } else {
-            Run::EMPTY
-        };
-        Ok(Self {
-            bytes,
-            bit_width,
-            run,
-        })
-    }
-
-    /// Packed bits without runs.
-    fn packed(bytes: Bytes, bit_width: u8) -> Self {
-        let n_left = bytes.len() * 8 / usize::from(bit_width);
-        Self {
-            bytes,
-            bit_width,
-            run: Run::Packed { bit: 0, n_left },
-        }
-    }
-
-    /// Starts the next run when the present one is used up.
-    fn refresh(&mut self) -> Result<(), Damage> {
-        loop {
-            match self.run {
-                Run::Repeated { n_left, .. } | Run::Packed { n_left, .. } if n_left > 0 => {
-                    return Ok(());
-                }
-                Run::Packed { bit, .. } => {
-                    let length = bit.div_ceil(8).min(self.bytes.len());
-                    self.bytes.advance(length);
-                }
-                Run::Repeated { .. } => {}
-            }
-            self.run = Run::EMPTY;
-            let mut header = 0_u64;
-            for shift in (0..35).step_by(7) {
-                let byte = self.bytes.try_get_u8().map_err(|_| CUT)?;
-                header |= u64::from(byte & 0x7f) << shift;
-                if byte & 0x80 == 0 {
-                    break;
-                }
-            }
-            let n = usize::try_from(header >> 1).map_err(|_| CUT)?;
-            if header & 1 == 1 {
-                let bits_at_hand = self.bytes.len() * 8;
-                // The last group may be cut short behind its last value.
-                let n_left = (n * 8).min(bits_at_hand / usize::from(self.bit_width));
-                if n_left == 0 && n > 0 {
-                    return Err(CUT.into());
-                }
-                self.run = Run::Packed { bit: 0, n_left };
-            } else {
-                let mut value = [0; 4];
-                let width = usize::from(self.bit_width).div_ceil(8);
-                self.bytes
-                    .try_copy_to_slice(&mut value[..width])
-                    .map_err(|_| CUT)?;
-                self.run = Run::Repeated {
-                    value: u32::from_le_bytes(value),
-                    n_left: n,
-                };
-            }
-        }
-    }
-
-    /// The next value and how often it stands there in a row, at least once and at most `n_max` times.
-    fn next_equal(&mut self, n_max: usize) -> Result<(u32, usize), Damage> {
-        self.refresh()?;
-        match &mut self.run {
-            Run::Repeated { value, n_left } => {
-                let n = n_max.min(*n_left);
-                *n_left -= n;
-                Ok((*value, n))
-            }
-            Run::Packed { bit, n_left } => {
-                let width = usize::from(self.bit_width);
-                let first = unpack(&self.bytes, *bit, width);
-                let n_max = n_max.min(*n_left);
-                let n = (1..n_max)
-                    .find(|i| unpack(&self.bytes, *bit + i * width, width) != first)
-                    .unwrap_or(n_max);
-                *bit += n * width;
-                *n_left -= n;
-                Ok((first, n))
-            }
-        }
-    }
-
-    /// Fills `out` with the entries of `table` that the next values point to.
-    fn fill<T: Copy>(&mut self, mut out: &mut [T], table: &[T]) -> Result<(), Damage> {
-        const OUTSIDE: &str = "a key points outside of its dictionary";
-        while !out.is_empty() {
-            self.refresh()?;
-            match &mut self.run {
-                Run::Repeated { value, n_left } => {
-                    let n = out.len().min(*n_left);
-                    *n_left -= n;
-                    let (part, rest) = out.split_at_mut(n);
-                    part.fill(*table.get(*value as usize).ok_or(OUTSIDE)?);
-                    out = rest;
-                }
-                Run::Packed { bit, n_left } => {
-                    let n = out.len().min(*n_left);
-                    let (part, rest) = out.split_at_mut(n);
-                    let width = usize::from(self.bit_width);
-                    for (i, value) in part.iter_mut().enumerate() {
-                        let key = unpack(&self.bytes, *bit + i * width, width);
-                        *value = *table.get(key as usize).ok_or(OUTSIDE)?;
-                    }
-                    *bit += n * width;
-                    *n_left -= n;
-                    out = rest;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The value of `width` bits, at most 32, that starts at `bit`. Bits behind the end are 0.
-#[inline]
-fn unpack(bytes: &[u8], bit: usize, width: usize) -> u32 {
-    let start = bit / 8;
-    let word = match bytes.get(start..start + 8) {
-        Some(eight) => {
-            let mut word = [0; 8];
-            word.copy_from_slice(eight);
-            u64::from_le_bytes(word)
-        }
-        None => {
-            let rest = bytes.get(start..).unwrap_or_default();
-            let mut word = [0; 8];
-            word[..rest.len().min(8)].copy_from_slice(&rest[..rest.len().min(8)]);
-            u64::from_le_bytes(word)
-        }
-    };
-    let mask = (1_u64 << width) - 1;
-    u32::try_from((word >> (bit % 8)) & mask).unwrap_or(0)
-}
-
-/// Parquet's own column reader, for encodings that are seldom seen; with whole numbers, whether they have no sign.
-enum Typed {
-    Text(ColumnReaderImpl<ByteArrayType>),
-    Int32(ColumnReaderImpl<Int32Type>, bool),
-    Int64(ColumnReaderImpl<Int64Type>, bool),
-}
-
-impl Typed {
-    fn new(column: &Column, pages: SerializedPageReader<ColumnBytes>) -> Result<Self, Damage> {
-        let description = Arc::clone(&column.description);
-        let physical = description.physical_type();
-        let is_unsigned = is_unsigned(&description);
-        let reader = get_column_reader(description, Box::new(pages));
-        match physical {
-            Type::BYTE_ARRAY => Ok(Self::Text(get_typed_column_reader(reader))),
-            Type::INT32 => Ok(Self::Int32(get_typed_column_reader(reader), is_unsigned)),
-            Type::INT64 => Ok(Self::Int64(get_typed_column_reader(reader), is_unsigned)),
-            other => Err(format!("{other} values in a rare encoding").into()),
-        }
-    }
-
-    fn fill<T: Copy>(
-        &mut self,
-        out: &mut [T],
-        missing: T,
-        meaning: &mut dyn FnMut(&[u8]) -> T,
-    ) -> Result<(), Damage> {
-        match self {
-            Self::Text(reader) => {
-                fill_typed(reader, out, missing, |value| meaning(value.as_bytes()))
-            }
-            Self::Int32(reader, is_unsigned) => fill_typed(reader, out, missing, |&value| {
-                meaning(digits(value.into(), 32, *is_unsigned).as_bytes())
-            }),
-            Self::Int64(reader, is_unsigned) => fill_typed(reader, out, missing, |&value| {
-                meaning(digits(value, 64, *is_unsigned).as_bytes())
-            }),
-        }
-    }
-}
-
-fn fill_typed<D: DataType, T: Copy>(
-    reader: &mut ColumnReaderImpl<D>,
-    mut out: &mut [T],
-    missing: T,
-    mut meaning: impl FnMut(&D::T) -> T,
-) -> Result<(), Damage> {
-    let mut levels = Vec::new();
-    let mut values = Vec::new();
-    while !out.is_empty() {
-        levels.clear();
-        values.clear();
-        let (n, _, _) = reader
-            .read_records(out.len(), Some(&mut levels), None, &mut values)
-            .map_err(|error| damage(&error))?;
-        if n == 0 || n > out.len() {
-            return Err("a column has fewer values than the row group has rows".into());
-        }
-        let (part, rest) = out.split_at_mut(n);
-        out = rest;
-        let mut values = values.iter();
-        for (i, slot) in part.iter_mut().enumerate() {
-            let is_null = levels.get(i).is_some_and(|&level| level == 0);
-            *slot = if is_null {
-                missing
-            } else {
-                meaning(values.next().ok_or(CUT)?)
-            };
-        }
-    }
-    Ok(())
 }

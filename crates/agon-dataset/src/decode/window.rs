@@ -5,8 +5,6 @@ use std::{
     io::{self, Read},
 };
 
-use sha2::{Digest as _, Sha256};
-
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 256 * 1024;
 
@@ -18,7 +16,6 @@ pub(crate) struct Window<'a> {
     end: usize,
     is_at_end: bool,
     bytes_consumed: u64,
-    hasher: Option<Sha256>,
 }
 
 impl fmt::Debug for Window<'_> {
@@ -31,7 +28,7 @@ impl fmt::Debug for Window<'_> {
 
 impl<'a> Window<'a> {
     /// A window over `reader` with nothing at hand yet.
-    pub(crate) fn new(reader: &'a mut dyn Read, hash: bool) -> Self {
+    pub(crate) fn new(reader: &'a mut dyn Read) -> Self {
         Self {
             reader,
             buffer: vec![0; CHUNK_BYTES],
@@ -39,7 +36,6 @@ impl<'a> Window<'a> {
             end: 0,
             is_at_end: false,
             bytes_consumed: 0,
-            hasher: hash.then(Sha256::new),
         }
     }
 
@@ -81,22 +77,12 @@ impl<'a> Window<'a> {
         while self.end < self.buffer.len() && !self.is_at_end {
             match self.reader.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.is_at_end = true,
-                Ok(n) => {
-                    if let Some(hasher) = &mut self.hasher {
-                        hasher.update(&self.buffer[self.end..self.end + n]);
-                    }
-                    self.end += n;
-                }
+                Ok(n) => self.end += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(())
-    }
-
-    /// The SHA-256 of all bytes in hexadecimal, when it was asked for. The stream must have been read to its end.
-    pub(crate) fn sha256(self) -> Option<String> {
-        self.hasher.map(|hasher| hexadecimal(&hasher.finalize()))
     }
 }
 

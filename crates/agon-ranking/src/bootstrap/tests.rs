@@ -159,14 +159,14 @@ fn check_round(comparisons: &Comparisons, resampling: Resampling) {
             assert_eq!(drawn, comparisons.n_battles() as f64);
         }
         let (mut rows, mut features) = (Vec::new(), Vec::new());
-        for (idx, cell) in comparisons.cells().iter().enumerate() {
+        for (idx, cell) in comparisons.cells().enumerate() {
             if scratch.multiplicities[idx] > 0.0 {
                 rows.push(
                     Comparison::new(cell.i, cell.j, cell.outcome)
                         .with_weight(cell.weight)
                         .with_count(scratch.multiplicities[idx] as u64),
                 );
-                features.extend_from_slice(comparisons.features_of(idx));
+                features.extend(comparisons.features_of(idx));
             }
         }
         let columns = Columns {

@@ -133,6 +133,15 @@ fn condition_numbers_have_closed_forms() {
     let four = comparisons(4, &path);
     let expected = (2.0 + 2.0_f64.sqrt()) / (2.0 - 2.0_f64.sqrt());
     close(condition_number(&fitted(&four)).unwrap(), expected, 1e-5);
+    // Of n, 2 − 2 cos(k π / n): a long path has many eigenvalues near the largest.
+    let n: u32 = 300;
+    let path: Vec<_> = (0..n - 1)
+        .flat_map(|model| [(model, model + 1, 1.0, 8), (model, model + 1, 0.0, 8)])
+        .collect();
+    let angle = std::f64::consts::PI / f64::from(n);
+    let expected = (1.0 + angle.cos()) / (1.0 - angle.cos());
+    let long = condition_number(&fitted(&comparisons(300, &path))).unwrap();
+    close(long / expected, 1.0, 1e-5);
     // A rare model: eigenvalues of the Laplacian with weights 1 and r.
     let (w, r) = (4_000.0_f64, 4.0_f64);
     let rare = comparisons(

@@ -82,14 +82,14 @@ pub fn judge_concentration(
 ///
 /// [`Error::NoBattles`]; [`Error::NoClusters`] when the comparisons do not say who voted.
 pub fn votes_of_judges(comparisons: &Comparisons) -> Result<Vec<(u32, u64)>, Error> {
-    if comparisons.cells().is_empty() {
+    if comparisons.is_empty() {
         return Err(Error::NoBattles);
     }
     let clusters = comparisons.clusters().ok_or(Error::NoClusters)?;
     let mut votes: Vec<(u32, u64)> = clusters
         .iter()
-        .zip(comparisons.cells())
-        .map(|(&judge, cell)| (judge, cell.count))
+        .zip(comparisons.counts())
+        .map(|(&judge, &count)| (judge, count))
         .collect();
     votes.sort_unstable();
     votes.dedup_by(|next, kept| {

@@ -249,7 +249,7 @@ proptest! {
         prop_assert!(fragility.votes >= 1);
         prop_assert_eq!(fragility.top.len(), top);
         // Taking these votes out by hand gives another set at the top, or a model of it that cannot be rated.
-        let kept = comparisons.cells().iter().filter_map(|cell| {
+        let kept = comparisons.cells().filter_map(|cell| {
             let removed = fragility.removed.iter().find(|votes| {
                 (votes.a, votes.b, votes.outcome) == (cell.i, cell.j, cell.outcome)
             });
@@ -276,7 +276,7 @@ proptest! {
 
 /// Fewest votes whose removal changes first place, and fewest by which another model comes first, by trying all subsets.
 fn true_minimum(search: &Search<'_>) -> (u64, u64) {
-    let cells = search.inside.cells();
+    let cells = &search.cells;
     let (mut fewest, mut overtaken) = (u64::MAX, u64::MAX);
     let mut removed = vec![0_u64; cells.len()];
     // All combinations of counts, like an odometer.

@@ -1,5 +1,5 @@
 // @ts-check
-// Sorting the leaderboard by a column.
+// Sorting the leaderboard by a column, and files of plots in the colours of the page.
 
 import { announce } from "./page.js";
 
@@ -39,4 +39,21 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     button.addEventListener("click", () => sort(table, head));
     head.replaceChildren(button);
   }
+}
+
+/** Whether the page is dark, by choice or by the system. */
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+for (const link of document.querySelectorAll("a[data-themed]")) {
+  if (!(link instanceof HTMLAnchorElement)) continue;
+  // Decided on the click: the colours may have been changed since the page was loaded.
+  link.addEventListener("click", () => {
+    const address = new URL(link.href);
+    if (isDark()) address.searchParams.set("theme", "dark");
+    else address.searchParams.delete("theme");
+    link.href = address.href;
+  });
 }

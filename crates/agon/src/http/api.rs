@@ -41,6 +41,7 @@ pub fn router() -> OpenApiRouter<App> {
         .routes(routes!(battles::vote))
         .routes(routes!(events::stream))
         .routes(routes!(leaderboard::show))
+        .routes(routes!(leaderboard::history))
         .routes(routes!(models::list))
 }
 

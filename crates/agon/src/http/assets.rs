@@ -2,7 +2,7 @@
 //!
 //! One hash stands for all files, so that scripts can import each other by relative paths.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use axum::{
     Router,
@@ -21,14 +21,29 @@ use crate::app::App;
 #[folder = "assets/"]
 struct Assets;
 
+/// The style sheet of plots, which comes from the crate that draws them.
+const PLOT_STYLES: &str = "css/plots.css";
+
+/// The bytes of a file that is served, or not.
+fn content(path: &str) -> Option<Cow<'static, [u8]>> {
+    if path == PLOT_STYLES {
+        Some(Cow::Borrowed(agon_plot::STYLE_SHEET.as_bytes()))
+    } else {
+        Assets::get(path).map(|file| file.data)
+    }
+}
+
 static BASE: LazyLock<String> = LazyLock::new(|| {
-    let mut paths: Vec<_> = Assets::iter().filter(|path| is_public(path)).collect();
+    let mut paths: Vec<_> = Assets::iter()
+        .filter(|path| is_public(path))
+        .chain([PLOT_STYLES.into()])
+        .collect();
     paths.sort_unstable();
     let mut hash = Sha256::new();
     for path in paths {
         hash.update(path.as_bytes());
-        if let Some(file) = Assets::get(&path) {
-            hash.update(&file.data);
+        if let Some(content) = content(&path) {
+            hash.update(&content);
         }
     }
     let digits: String = hash
@@ -70,10 +85,7 @@ fn is_listed(path: &str) -> bool {
 }
 
 fn file(path: &str, keep: bool) -> Response {
-    let Some(file) = Some(path)
-        .filter(|path| is_public(path))
-        .and_then(Assets::get)
-    else {
+    let Some(content) = Some(path).filter(|path| is_public(path)).and_then(content) else {
         return (StatusCode::NOT_FOUND, "there is no such file\n").into_response();
     };
     let media_type = match path.rsplit('.').next() {
@@ -92,7 +104,7 @@ fn file(path: &str, keep: bool) -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
         (header::CACHE_CONTROL, HeaderValue::from_static(caching)),
     ];
-    (headers, file.data.into_owned()).into_response()
+    (headers, content.into_owned()).into_response()
 }
 
 #[cfg(test)]
@@ -103,6 +115,7 @@ mod tests {
     fn styles_and_scripts_are_served_and_templates_are_not() {
         for (path, expected) in [
             ("css/base.css", StatusCode::OK),
+            ("css/plots.css", StatusCode::OK),
             ("js/battle.js", StatusCode::OK),
             ("icons.svg", StatusCode::OK),
             ("templates/base.html", StatusCode::NOT_FOUND),

@@ -8,7 +8,10 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{app::AppError, http::api::views::VoteBody};
+use crate::{
+    app::{AppError, plots::PlotError},
+    http::api::views::VoteBody,
+};
 
 /// An error as it leaves the server.
 #[derive(Debug)]
@@ -66,7 +69,11 @@ pub const CODES: &[(&str, u16, &str)] = &[
         400,
         "the request cannot be understood; the message says where",
     ),
-    ("busy", 503, "as many answers run as may run at once"),
+    (
+        "busy",
+        503,
+        "as many answers run, or plots are drawn, as may at once",
+    ),
     (
         "consent_outdated",
         409,
@@ -128,6 +135,11 @@ pub const CODES: &[(&str, u16, &str)] = &[
     ),
     ("not_found", 404, "there is nothing at this address"),
     ("nothing_to_retry", 409, "no answer failed"),
+    (
+        "plot_too_large",
+        422,
+        "there is more to draw than the server draws",
+    ),
     ("prompt_empty", 422, "neither a text nor an image was sent"),
     ("prompt_too_long", 422, "the prompt has too many characters"),
     (
@@ -253,17 +265,48 @@ impl From<AppError> for ApiError {
     }
 }
 
+impl From<PlotError> for ApiError {
+    fn from(error: PlotError) -> Self {
+        match error {
+            PlotError::Missing(missing) => {
+                Self::new("not_found", capitalised(&missing.to_string()))
+            }
+            PlotError::TooMuch { .. } => {
+                Self::new("plot_too_large", capitalised(&error.to_string()))
+                    .with_hint("Larger plots can be drawn from a release, with `agon rank --plot`.")
+            }
+            PlotError::Busy => {
+                let mut busy = Self::new("busy", capitalised(&error.to_string()))
+                    .with_hint("Try again in a few seconds.");
+                busy.retry_after_s = Some(5);
+                busy
+            }
+            PlotError::Draw(_) | PlotError::BrokenOff(_) => {
+                let chain = chain(&error);
+                tracing::error!(error.chain = %chain, "a plot was not drawn");
+                Self::new("internal", "Something went wrong here")
+                    .with_hint("It has been noted. Try again.")
+            }
+        }
+    }
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut chain = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        chain.push_str(": ");
+        chain.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    chain
+}
+
 impl ApiError {
     /// A failure that the caller is told nothing of; its chain is logged here, once.
     fn internal(error: &dyn std::error::Error) -> Self {
-        let mut chain = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            chain.push_str(": ");
-            chain.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        tracing::error!(error.chain = %chain, "the store failed");
+        tracing::error!(error.chain = %chain(error), "the store failed");
         Self::new("internal", "Something went wrong here")
             .with_hint("Nothing was recorded. Try again.")
     }

@@ -35,6 +35,7 @@ pub fn routes() -> Router<App> {
         .route("/my", get(history::show))
         .route("/leaderboard", get(leaderboard::show))
         .route("/leaderboard.csv", get(leaderboard::download))
+        .route("/leaderboard/plots/{name}", get(leaderboard::plots::show))
         .route("/about", get(documents::about))
         .route("/terms", get(documents::terms))
         .route("/privacy", get(documents::privacy))

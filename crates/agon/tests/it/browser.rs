@@ -16,7 +16,10 @@ use fantoccini::{Client, ClientBuilder, Locator, elements::Element, key::Key};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
-use crate::test_arena::{TestArena, scripted};
+use crate::{
+    test_arena::{TestArena, scripted},
+    voted,
+};
 
 /// How long an element may take to appear.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Browser {
     pub(crate) client: Client,
     driver: Child,
+    driver_url: String,
     _profile: tempfile::TempDir,
 }
 
@@ -70,9 +74,15 @@ impl Browser {
             ],
             "prefs": { "profile.managed_default_content_settings.javascript": if script { 1 } else { 2 } },
         });
-        let capabilities = [("goog:chromeOptions".to_owned(), options)]
-            .into_iter()
-            .collect();
+        let capabilities = [
+            ("goog:chromeOptions".to_owned(), options),
+            (
+                "goog:loggingPrefs".to_owned(),
+                json!({ "browser": "WARNING" }),
+            ),
+        ]
+        .into_iter()
+        .collect();
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(capabilities);
         let url = format!("http://127.0.0.1:{port}");
@@ -87,6 +97,7 @@ impl Browser {
         Some(Self {
             client: client.unwrap(),
             driver,
+            driver_url: url,
             _profile: profile,
         })
     }
@@ -121,6 +132,30 @@ impl Browser {
 
     async fn run(&self, script: &str) -> Value {
         self.client.execute(script, vec![]).await.unwrap()
+    }
+
+    /// Opens a page and waits until all of it is there, styles included: the driver may answer before that.
+    async fn open_whole(&self, url: &str) {
+        self.open(url).await;
+        for _ in 0..400 {
+            let state = "return document.readyState === 'complete' ? location.href : ''";
+            if self.run(state).await == url {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{url} did not load");
+    }
+
+    /// Errors and warnings of the console since the last call: refused styles and scripts among them.
+    async fn complaints(&self) -> Vec<String> {
+        let session = self.client.session_id().await.unwrap().unwrap();
+        let url = format!("{}/session/{session}/se/log", self.driver_url);
+        let request = crate::test_arena::plain_http().post(url);
+        let answer = request.json(&json!({ "type": "browser" })).send().await;
+        let body: Value = answer.unwrap().json().await.unwrap();
+        let entries = body["value"].as_array().unwrap().iter();
+        entries.map(|entry| entry["message"].to_string()).collect()
     }
 
     pub(crate) async fn open(&self, url: &str) {
@@ -504,4 +539,76 @@ async fn an_image_can_be_pasted_removed_and_dropped() {
     browser.ask("What is this?").await;
     browser.wait(".prompt img").await;
     assert_eq!(arena.app.store().counts().await.unwrap().battles, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plots_of_the_leaderboard_are_legible_in_both_themes_on_phone_and_desk() {
+    let names = ["falcon-large", "heron-2", "osprey-mini", "wren", "kite-7b"].map(str::to_owned);
+    let store = Store::in_memory().await.unwrap();
+    voted::cast(&store, voted::contest(&names, 400, 5)).await;
+    let models = ["one", "two"].map(|name| scripted(name, vec![Script::answer("x")]));
+    let arena = TestArena::configured(models.into(), "", store).await;
+    for (width, height) in [(390, 844), (1280, 900)] {
+        let Some(browser) = Browser::start(width, height, true).await else {
+            return;
+        };
+        browser.open_whole(&arena.url("/leaderboard")).await;
+        let tabs = ".tabs a:not([aria-current])";
+        let addresses = browser
+            .run(&format!(
+                "return [...document.querySelectorAll('{tabs}')].map(a => a.href)"
+            ))
+            .await;
+        assert_eq!(addresses.as_array().unwrap().len(), 6, "{addresses}");
+        for (theme, background) in [("light", "rgb(255, 255, 255)"), ("dark", "rgb(22, 25, 31)")] {
+            browser
+                .run(&format!("localStorage.setItem('agon-theme', '{theme}')"))
+                .await;
+            for address in addresses.as_array().unwrap() {
+                let address = address.as_str().unwrap();
+                let place = format!("{address} {theme} {width}");
+                browser.open_whole(address).await;
+                browser.wait(".plot-frame > svg.plot").await;
+                let seen = browser
+                    .run(
+                        "const plot = document.querySelector('svg.plot');
+                         const box = plot.getBoundingClientRect();
+                         const scale = box.width / plot.viewBox.baseVal.width;
+                         const sizes = [...plot.querySelectorAll('text')].map(text => scale * parseFloat(getComputedStyle(text).fontSize));
+                         const root = document.documentElement;
+                         return {
+                           top: box.top, width: box.width, height: box.height, texts: sizes.length,
+                           smallest: Math.min(...sizes),
+                           overflow: root.scrollWidth - root.clientWidth,
+                           background: getComputedStyle(plot.querySelector('.plot-fill-background')).fill,
+                           text: getComputedStyle(plot.querySelector('.plot-fill-text')).fill,
+                         }",
+                    )
+                    .await;
+                let number = |name: &str| seen[name].as_f64().unwrap();
+                assert_eq!(seen["background"], background, "{place}");
+                assert_ne!(seen["text"], seen["background"], "{place}");
+                assert!(number("smallest") >= 11.0, "{place}: {seen}");
+                assert!(
+                    number("width") > 300.0 && number("height") > 200.0,
+                    "{place}: {seen}"
+                );
+                assert!(number("top") < f64::from(height), "{place}: {seen}");
+                assert!(number("texts") > 8.0, "{place}: {seen}");
+                assert_eq!(number("overflow"), 0.0, "{place} scrolls sideways");
+                // What is kept has the colours that are seen.
+                let file = browser
+                    .run(
+                        "const link = document.querySelector('a[data-themed]');
+                         link.addEventListener('click', event => event.preventDefault());
+                         link.click();
+                         return link.href",
+                    )
+                    .await;
+                let is_dark = file.as_str().unwrap().ends_with("?theme=dark");
+                assert_eq!(is_dark, theme == "dark", "{file}");
+            }
+        }
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+    }
 }

@@ -1,5 +1,13 @@
 //! Stories on the command line, with the built binary.
 
+mod check;
 mod rank;
+mod rank_checks;
+mod rank_compare;
+mod rank_inputs;
+mod rank_methods;
+mod rank_parts;
+mod rank_reference;
+mod rank_style;
 mod release;
 pub(crate) mod serve;

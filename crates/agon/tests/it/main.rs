@@ -16,3 +16,4 @@ mod http;
 mod real_models;
 mod test_arena;
 mod tidy;
+mod voted;

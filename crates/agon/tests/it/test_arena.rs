@@ -185,7 +185,7 @@ impl Answer {
 }
 
 /// A client without a proxy, redirects or cookies of its own.
-fn plain_http() -> reqwest::Client {
+pub(crate) fn plain_http() -> reqwest::Client {
     // A second installation, by another test of this process, changes nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()

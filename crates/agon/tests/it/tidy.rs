@@ -14,18 +14,22 @@ use std::{
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("agon-domain", &[]),
     ("agon-ranking", &[]),
+    ("agon-plot", &[]),
     ("agon-providers", &["agon-domain"]),
     ("agon-content", &["agon-domain"]),
     ("agon-store", &["agon-domain"]),
     ("agon-dataset", &["agon-domain"]),
+    ("agon-remote", &["agon-dataset"]),
     (
         "agon",
         &[
             "agon-content",
             "agon-dataset",
             "agon-domain",
+            "agon-plot",
             "agon-providers",
             "agon-ranking",
+            "agon-remote",
             "agon-store",
         ],
     ),
@@ -40,9 +44,14 @@ const OWNERS: &[(&str, &str)] = &[
     ("bpe-openai", "agon-content"),
     ("clap", "agon"),
     ("image", "agon-content"),
+    ("notosans", "agon-plot"),
+    ("object_store", "agon-remote"),
     ("parquet", "agon-dataset"),
     ("reqwest", "agon-providers"),
+    ("resvg", "agon-plot"),
+    ("skrifa", "agon-plot"),
     ("sqlx", "agon-store"),
+    ("zip", "agon-dataset"),
 ];
 
 /// Module names that say where code was put, not what it is about.

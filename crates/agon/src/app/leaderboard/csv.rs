@@ -4,8 +4,8 @@ use ::csv::Writer;
 
 use crate::app::leaderboard::Board;
 
-/// The columns, in their order: a contract.
-pub const COLUMNS: [&str; 18] = [
+/// The columns, in their order: a contract; new ones come last.
+pub const COLUMNS: [&str; 21] = [
     "category",
     "group",
     "rank",
@@ -24,6 +24,9 @@ pub const COLUMNS: [&str; 18] = [
     "reason",
     "votes_needed",
     "note",
+    "style_control",
+    "method",
+    "rank_change",
 ];
 
 /// All leaderboards of a board. What is null in JSON is empty here; names are as they are.
@@ -55,6 +58,9 @@ pub fn write(board: &Board) -> anyhow::Result<String> {
                 optional(row.reason.as_ref()),
                 optional(row.votes_needed),
                 optional(row.note.as_ref()),
+                leaderboard.style_control.to_string(),
+                leaderboard.method.clone(),
+                optional(row.rank_change),
             ])?;
         }
     }

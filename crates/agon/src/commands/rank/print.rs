@@ -2,15 +2,15 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, Write as _},
 };
 
 use agon_dataset::{InputReport, SourceReport};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use super::{html, tables};
 use crate::{
-    app::leaderboard::{Board, InputBody, LeaderboardBody, ModelRow, csv},
-    cli::Format,
+    app::leaderboard::{Board, catalog, csv},
+    cli::rank::Format,
 };
 
 /// A board in the asked-for form.
@@ -22,8 +22,13 @@ pub(super) fn board(board: &Board, format: Format) -> anyhow::Result<String> {
     match format {
         Format::Json => Ok(format!("{}\n", serde_json::to_string_pretty(board)?)),
         Format::Csv => csv::write(board),
-        Format::Table => Ok(tables(board)),
-        Format::Markdown => Ok(markdown(board)),
+        Format::Table => Ok(tables::terminal(board)),
+        Format::Markdown => Ok(tables::markdown(board)),
+        Format::Html => html::page(board),
+        Format::Catalog => Ok(format!(
+            "{}\n",
+            serde_json::to_string_pretty(&catalog::write(board))?
+        )),
     }
 }
 
@@ -58,6 +63,13 @@ pub(super) fn rejections(report: &InputReport) -> io::Result<()> {
             report.n_named
         );
     }
+    if report.n_strong > 0 {
+        let _ = writeln!(
+            text,
+            "{} verdicts are strong; each counts as one win",
+            report.n_strong
+        );
+    }
     if let Some(n) = report.n_repeated_ids.filter(|&n| n > 0) {
         let _ = writeln!(
             text,
@@ -76,7 +88,11 @@ pub(super) fn rejections(report: &InputReport) -> io::Result<()> {
     }
     for (idx, source) in report.sources.iter().enumerate() {
         let is_same = |earlier: &&SourceReport| {
-            source.rows > 0 && source.sha256.is_some() && earlier.sha256 == source.sha256
+            // The files of an archive all have its checksum.
+            source.rows > 0
+                && source.sha256.is_some()
+                && earlier.sha256 == source.sha256
+                && earlier.member == source.member
         };
         if let Some(earlier) = report.sources[..idx].iter().find(is_same) {
             let _ = writeln!(
@@ -90,118 +106,8 @@ pub(super) fn rejections(report: &InputReport) -> io::Result<()> {
     io::stderr().write_all(text.as_bytes())
 }
 
-fn tables(board: &Board) -> String {
-    let mut text = String::new();
-    let n_groups = board.leaderboards.len();
-    for leaderboard in &board.leaderboards {
-        if n_groups > 1 {
-            let _ = writeln!(
-                text,
-                "Group {} of {n_groups} (models of different groups never met)",
-                leaderboard.group
-            );
-        }
-        let _ = writeln!(text, "{}", table(leaderboard, board.settings.level));
-        for check in leaderboard.checks.iter().filter(|check| !check.passed) {
-            let _ = writeln!(text, "! {}: {}", check.check, visible(&check.detail));
-        }
-    }
-    let _ = writeln!(text, "{}", summary(&board.input));
-    text
-}
-
-fn markdown(board: &Board) -> String {
-    let mut text = String::new();
-    let n_groups = board.leaderboards.len();
-    for leaderboard in &board.leaderboards {
-        if n_groups > 1 {
-            let _ = writeln!(
-                text,
-                "Group {} of {n_groups} (models of different groups never met)\n",
-                leaderboard.group
-            );
-        }
-        let _ = writeln!(
-            text,
-            "| {} |\n|--:|---|--:|:-:|--:|--:|--:|--:|--:|---|",
-            headings(board.settings.level).join(" | ")
-        );
-        for row in &leaderboard.models {
-            let cells: Vec<String> = cells(row)
-                .into_iter()
-                .map(|cell| markdown_text(&cell))
-                .collect();
-            let _ = writeln!(text, "| {} |", cells.join(" | "));
-        }
-        text.push('\n');
-        for check in leaderboard.checks.iter().filter(|check| !check.passed) {
-            let detail = markdown_text(&visible(&check.detail));
-            let _ = writeln!(text, "- {}: {detail}", check.check);
-        }
-    }
-    let _ = writeln!(text, "\n{}", summary(&board.input));
-    text
-}
-
-fn headings(level: f64) -> [String; 10] {
-    let level = format!("{}% interval", trim_zeros(&format!("{:.2}", level * 100.0)));
-    [
-        "Rank", "Model", "Rating", &level, "Battles", "Wins", "Losses", "Ties", "Both bad", "Note",
-    ]
-    .map(ToOwned::to_owned)
-}
-
-fn trim_zeros(number: &str) -> &str {
-    number.trim_end_matches('0').trim_end_matches('.')
-}
-
-fn cells(row: &ModelRow) -> [String; 10] {
-    let rank = match (row.rank_upper, row.rank_lower) {
-        (Some(upper), Some(lower)) if upper != lower => format!("{upper}–{lower}"),
-        (Some(upper), _) => upper.to_string(),
-        _ => "–".to_owned(),
-    };
-    let interval = match (row.rating_lower, row.rating_upper) {
-        (Some(lower), Some(upper)) => format!("{lower:.1} … {upper:.1}"),
-        _ => "not estimable".to_owned(),
-    };
-    [
-        rank,
-        visible(&row.model),
-        format!("{:.1}", row.rating),
-        interval,
-        row.battles.to_string(),
-        row.wins.to_string(),
-        row.losses.to_string(),
-        row.ties.to_string(),
-        row.both_bad.to_string(),
-        row.note
-            .as_ref()
-            .map(|note| format!("provisional: {note}"))
-            .unwrap_or_default(),
-    ]
-}
-
-/// Text that stands for itself in Markdown, inside a table too. An underscore inside a word does.
-fn markdown_text(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    let mut is_in_word = false;
-    for character in text.chars() {
-        let steers = matches!(
-            character,
-            '\\' | '|' | '`' | '*' | '~' | '<' | '[' | ']' | '&'
-        );
-        if steers || (character == '_' && !is_in_word) {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-        is_in_word = character.is_alphanumeric();
-    }
-    escaped
-}
-
 /// Text from a file, without the characters that steer a terminal or turn the text around them.
-pub(super) fn visible(text: &str) -> String {
+pub(in crate::commands) fn visible(text: &str) -> String {
     text.chars()
         .map(|character| {
             let turns = matches!(
@@ -217,41 +123,25 @@ pub(super) fn visible(text: &str) -> String {
         .collect()
 }
 
-fn table(leaderboard: &LeaderboardBody, level: f64) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_FULL_CONDENSED)
-        .set_header(headings(level));
-    if io::stdout().is_terminal() {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
+/// Says on standard error what is untrue about the boards of a preset.
+///
+/// # Errors
+///
+/// When standard error is gone.
+pub(super) fn notes(board: &Board) -> io::Result<()> {
+    let mut notes: Vec<&str> = Vec::new();
+    for note in board
+        .leaderboards
+        .iter()
+        .flat_map(|leaderboard| &leaderboard.notes)
+    {
+        if !notes.contains(&note.as_str()) {
+            notes.push(note);
+        }
     }
-    for row in &leaderboard.models {
-        let cells = cells(row).into_iter().enumerate().map(|(idx, cell)| {
-            let alignment = if matches!(idx, 1 | 9) {
-                CellAlignment::Left
-            } else {
-                CellAlignment::Right
-            };
-            Cell::new(cell).set_alignment(alignment)
-        });
-        table.add_row(cells);
+    let mut text = String::new();
+    for note in notes {
+        let _ = writeln!(text, "untrue about these numbers: {note}");
     }
-    table
-}
-
-fn summary(input: &InputBody) -> String {
-    let dropped: u64 = input.dropped.values().sum();
-    let mut text = format!(
-        "{} rows, {} kept, {dropped} left out",
-        input.rows, input.kept
-    );
-    if dropped > 0 {
-        let reasons: Vec<String> = input
-            .dropped
-            .iter()
-            .map(|(reason, count)| format!("{reason} {count}"))
-            .collect();
-        let _ = write!(text, " ({})", reasons.join(", "));
-    }
-    text
+    io::stderr().write_all(text.as_bytes())
 }

@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use std::sync::Arc;
 
 use crate::{
-    app::{App, leaderboard::Board},
+    app::{App, RatingHistory, leaderboard::Board},
     http::error::ApiError,
 };
 
@@ -15,4 +15,14 @@ use crate::{
     responses((status = 200, description = "The leaderboard", body = Board)))]
 pub async fn show(State(app): State<App>) -> Result<Json<Arc<Board>>, ApiError> {
     Ok(Json(app.leaderboard().await?))
+}
+
+/// Show ratings over time
+///
+/// One point for each model and month (UTC), from all votes up to the end of that month, the newest included.
+/// Only the group of models with most battles is followed.
+#[utoipa::path(get, path = "/api/v1/leaderboard/history", tag = "leaderboard",
+    responses((status = 200, description = "The ratings by month", body = RatingHistory)))]
+pub async fn history(State(app): State<App>) -> Result<Json<Arc<RatingHistory>>, ApiError> {
+    Ok(Json(app.rating_history().await?))
 }

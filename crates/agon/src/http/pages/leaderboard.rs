@@ -1,4 +1,7 @@
-//! The leaderboard as a page and as CSV.
+//! The leaderboard as a page, as CSV and as plots.
+
+mod checks;
+pub(super) mod plots;
 
 use askama::Template;
 use axum::{
@@ -10,8 +13,10 @@ use axum::{
 use super::{Page, Refusal, html, or_error};
 use crate::app::{
     App, AppError,
-    leaderboard::{Board, Check, LeaderboardBody, ModelRow, TieRule, csv},
+    leaderboard::{Board, BothBadRule, LeaderboardBody, ModelRow, StyleRow, TieRule, csv},
 };
+use checks::ListedCheck;
+use plots::Tab;
 
 /// Width of an interval's picture, in its own units.
 const BAR_WIDTH: f64 = 220.0;
@@ -22,6 +27,7 @@ const BAR_MARGIN: f64 = 6.0;
 #[template(path = "leaderboard.html")]
 struct LeaderboardPage {
     page: Page,
+    tabs: Vec<Tab>,
     groups: Vec<Group>,
     n_votes: u64,
     n_models: usize,
@@ -35,14 +41,18 @@ struct Group {
     number: usize,
     rated: Vec<Row>,
     provisional: Vec<Row>,
+    coefficients: Vec<CoefficientRow>,
     checks: Vec<ListedCheck>,
     n_passed: usize,
 }
 
-struct ListedCheck {
-    passed: bool,
-    title: String,
-    detail: String,
+/// What a feature of answers is worth.
+struct CoefficientRow {
+    feature: String,
+    coefficient: String,
+    range: String,
+    /// The factor by which one unit more changes the odds of winning.
+    odds: String,
 }
 
 struct Row {
@@ -97,6 +107,7 @@ async fn page(app: &App) -> Result<Response, Refusal> {
         .collect();
     let page = LeaderboardPage {
         page: Page::new(app, "leaderboard"),
+        tabs: plots::tabs(board.leaderboards.first(), &board.settings, None, 1),
         has_licenses: groups
             .iter()
             .flat_map(|group| &group.rated)
@@ -117,18 +128,25 @@ async fn page(app: &App) -> Result<Response, Refusal> {
 /// How ratings are made, in words that follow the settings.
 fn method(board: &Board) -> String {
     let settings = &board.settings;
-    let counts = |rule| match rule {
-        TieRule::Half => "counts as half a win for each side",
-        TieRule::Drop => "is left out",
+    const HALF: &str = "counts as half a win for each side";
+    const OUT: &str = "is left out";
+    const OWN: &str = "is an outcome of its own";
+    let tie = match settings.ties {
+        TieRule::Half => HALF,
+        TieRule::Drop => OUT,
+        TieRule::Davidson | TieRule::RaoKupper | TieRule::Grounded => OWN,
     };
-    let both = if settings.ties == settings.both_bad {
-        format!("A tie, and “both are bad”, each {}", counts(settings.ties))
+    let both_bad = match settings.both_bad {
+        BothBadRule::Half => HALF,
+        BothBadRule::Drop => OUT,
+        BothBadRule::Loss => "counts as a loss of both",
+        BothBadRule::Tie => "counts as a tie",
+        BothBadRule::Outcome => OWN,
+    };
+    let both = if tie == both_bad {
+        format!("A tie, and “both are bad”, each {tie}")
     } else {
-        format!(
-            "A tie {}, “both are bad” {}",
-            counts(settings.ties),
-            counts(settings.both_bad)
-        )
+        format!("A tie {tie}, “both are bad” {both_bad}")
     };
     format!(
         "The Bradley-Terry model is fitted to all votes at once, to a checked optimum; {} points more mean {}-fold odds of winning. {both}. Ranges come from the sandwich estimator and are relative to the mean of the rated models, which has {} points. A rank is one more than the number of models whose whole range lies above.",
@@ -153,6 +171,7 @@ impl Group {
             number: leaderboard.group,
             rated: rows(true),
             provisional: rows(false),
+            coefficients: leaderboard.style.iter().map(CoefficientRow::from).collect(),
             n_passed: leaderboard
                 .checks
                 .iter()
@@ -163,37 +182,20 @@ impl Group {
     }
 }
 
-impl From<&Check> for ListedCheck {
-    fn from(check: &Check) -> Self {
-        let title = match check.check.as_str() {
-            "connected" => "All models are connected by battles.",
-            "rated" => "Ratings can be computed.",
-            "separation" => "Every model has won and lost.",
-            "converged" => "The fit has reached its optimum.",
-            "intervals" => "Every rating has a range.",
-            "enough_battles" => "Every model has enough battles.",
-            "pairs" => "Every pair has met often.",
-            "all_models_compared" => "Every model has a battle that counts.",
-            other => other,
-        };
+impl From<&StyleRow> for CoefficientRow {
+    fn from(row: &StyleRow) -> Self {
         Self {
-            passed: check.passed,
-            title: if check.passed {
-                title.to_owned()
-            } else {
-                format!("Not passed: {}", lower_first(title))
-            },
-            detail: check.detail.clone(),
+            feature: row.feature.replace('_', " "),
+            coefficient: format!("{:+.3}", row.coefficient),
+            range: row
+                .lower
+                .zip(row.upper)
+                .map_or_else(String::new, |(lower, upper)| {
+                    format!("{lower:+.3} to {upper:+.3}")
+                }),
+            odds: format!("{:.2}", row.coefficient.exp()),
         }
     }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut characters = text.chars();
-    characters
-        .next()
-        .map(|first| first.to_lowercase().chain(characters).collect())
-        .unwrap_or_default()
 }
 
 impl Row {
@@ -373,6 +375,9 @@ mod tests {
             reason: None,
             votes_needed: None,
             note: None,
+            rank_change: None,
+            simultaneous: None,
+            good_enough: None,
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::cli::serve::AGON;
 
-fn rank(arguments: &[&str], stdin: Option<&[u8]>) -> Output {
+pub(super) fn rank(arguments: &[&str], stdin: Option<&[u8]>) -> Output {
     let mut child = Command::new(AGON)
         .arg("rank")
         .args(arguments)
@@ -30,7 +30,7 @@ fn rank(arguments: &[&str], stdin: Option<&[u8]>) -> Output {
 }
 
 #[track_caller]
-fn json(output: &Output) -> Value {
+pub(super) fn json(output: &Output) -> Value {
     assert!(
         output.status.success(),
         "{}",
@@ -39,24 +39,24 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// A file in a folder of its own.
-fn file(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
+pub(super) fn file(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
     (folder, path)
 }
 
-fn path_text(path: &Path) -> &str {
+pub(super) fn path_text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
 /// Ten battles of a against b, 6 : 2, one tie and one both bad, in four formats.
-const CSV: &str = "model_a,model_b,winner\na,b,model_a\na,b,model_a\na,b,model_a\nb,a,model_b\nb,a,model_b\nb,a,model_b\na,b,model_b\nb,a,model_a\na,b,tie\nb,a,tie (bothbad)\n";
+pub(super) const CSV: &str = "model_a,model_b,winner\na,b,model_a\na,b,model_a\na,b,model_a\nb,a,model_b\nb,a,model_b\nb,a,model_b\na,b,model_b\nb,a,model_a\na,b,tie\nb,a,tie (bothbad)\n";
 
 fn rows() -> Vec<Value> {
     let mut reader = csv::Reader::from_reader(CSV.as_bytes());
@@ -439,10 +439,10 @@ fn a_rating_beyond_all_numbers_and_models_beyond_all_arenas_are_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("too large to be written"));
     let mut many = String::from("model_a,model_b,winner\n");
-    for n in 0..5_001 {
+    for n in 0..10_001 {
         many.push_str(&format!("x{n},y,tie\n"));
     }
     let output = rank(&["-", "--json"], Some(many.as_bytes()));
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("5002 models are too many"));
+    assert!(text(&output.stderr).contains("10002 models are too many"));
 }

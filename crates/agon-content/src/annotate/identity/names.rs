@@ -1,0 +1,430 @@
+//! Names of models, vendors and arenas that are always looked for, beside the ones that the caller gives.
+
+/// How much a name says by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strength {
+    /// It names a model and nothing else: `ChatGPT`, `gpt-4o`.
+    Distinct,
+    /// It is also the name of a person, an animal or a sign: `Claude`, `Gemini`, `Llama`.
+    Proper,
+    /// It is a word, or so short that it turns up anywhere: `Nova`, `Command R`, `o1`. It counts only beside a word for a language model, or its vendor.
+    Common,
+}
+
+/// A name that is always looked for.
+pub(super) struct Known {
+    /// The name in reports.
+    pub(super) name: &'static str,
+    /// Whose it is; empty for a vendor's or an arena's own name.
+    pub(super) vendor: &'static str,
+    /// How much it says.
+    pub(super) strength: Strength,
+    /// Whether it also names the vendor: `Mistral`.
+    pub(super) is_vendor_too: bool,
+    /// How else it is spelled, beside `name`. A hyphen stands for a hyphen, a space or nothing.
+    pub(super) spellings: &'static [&'static str],
+}
+
+const fn model(
+    name: &'static str,
+    vendor: &'static str,
+    strength: Strength,
+    spellings: &'static [&'static str],
+) -> Known {
+    Known {
+        name,
+        vendor,
+        strength,
+        is_vendor_too: false,
+        spellings,
+    }
+}
+
+const fn model_and_vendor(
+    name: &'static str,
+    strength: Strength,
+    spellings: &'static [&'static str],
+) -> Known {
+    Known {
+        name,
+        vendor: name,
+        strength,
+        is_vendor_too: true,
+        spellings,
+    }
+}
+
+use Strength::{Common, Distinct, Proper};
+
+/// Families of models. What follows a family's name, such as `-4o` or ` 3.5 Sonnet`, is taken as part of it.
+pub(super) const MODELS: &[Known] = &[
+    model(
+        "ChatGPT",
+        "OpenAI",
+        Distinct,
+        &[
+            "chat-gpt",
+            "챗GPT",
+            "챗지피티",
+            "チャットGPT",
+            "чат-гпт",
+            "чатжпт",
+            "चैटजीपीटी",
+            "चैट जीपीटी",
+            "تشات جي بي تي",
+            "چت جی‌پی‌تی",
+        ],
+    ),
+    model("GPT", "OpenAI", Distinct, &["지피티"]),
+    model(
+        "o1",
+        "OpenAI",
+        Common,
+        &["o3", "o4-mini", "o1-mini", "o1-preview", "o3-mini"],
+    ),
+    model(
+        "Claude",
+        "Anthropic",
+        Proper,
+        &["克劳德", "クロード", "클로드", "клод", "كلود", "क्लॉड"],
+    ),
+    model(
+        "Gemini",
+        "Google",
+        Proper,
+        &[
+            "ジェミニ",
+            "제미나이",
+            "제미니",
+            "джемини",
+            "джеминай",
+            "جيميني",
+            "جمینای",
+            "जेमिनी",
+        ],
+    ),
+    model("Bard", "Google", Proper, &[]),
+    model("PaLM", "Google", Common, &[]),
+    model("LaMDA", "Google", Proper, &[]),
+    model("Gemma", "Google", Proper, &["paligemma"]),
+    model("Llama", "Meta", Proper, &["라마"]),
+    model("Meta AI", "Meta", Distinct, &[]),
+    model("Grok", "xAI", Proper, &["грок", "グロック", "그록"]),
+    model_and_vendor("Mistral", Proper, &["мистраль"]),
+    model("Mixtral", "Mistral", Distinct, &[]),
+    model("Pixtral", "Mistral", Distinct, &[]),
+    model("Ministral", "Mistral", Distinct, &[]),
+    model("Magistral", "Mistral", Common, &[]),
+    model("Le Chat", "Mistral", Common, &[]),
+    model(
+        "Qwen",
+        "Alibaba",
+        Distinct,
+        &[
+            "qwq",
+            "qvq",
+            "qianwen",
+            "qianwan",
+            "tongyi-qianwen",
+            "通义千问",
+            "通義千問",
+            "通义",
+            "千问",
+            "千問",
+        ],
+    ),
+    model_and_vendor(
+        "DeepSeek",
+        Distinct,
+        &["deep-seek", "深度求索", "дипсик", "딥시크"],
+    ),
+    model("Kimi", "Moonshot", Proper, &[]),
+    model(
+        "ChatGLM",
+        "Zhipu",
+        Distinct,
+        &["glm", "智谱清言", "智譜清言"],
+    ),
+    model("CogVLM", "Zhipu", Distinct, &[]),
+    model("Yi", "01.AI", Common, &["万知"]),
+    model(
+        "ERNIE",
+        "Baidu",
+        Common,
+        &["ernie-bot", "文心一言", "文心", "文小言"],
+    ),
+    model("Doubao", "ByteDance", Proper, &["豆包"]),
+    model("Hunyuan", "Tencent", Distinct, &["混元", "腾讯元宝"]),
+    model("Spark", "iFlytek", Common, &["讯飞星火", "星火认知"]),
+    model_and_vendor("MiniMax", Distinct, &[]),
+    model(
+        "InternVL",
+        "Shanghai AI Laboratory",
+        Distinct,
+        &["internlm", "书生浦语", "书生·浦语"],
+    ),
+    model("Baichuan", "Baichuan", Distinct, &["百川大模型"]),
+    model("MiniCPM", "OpenBMB", Distinct, &["omnilmm"]),
+    model("Pangu", "Huawei", Proper, &["盘古大模型"]),
+    model("SenseNova", "SenseTime", Distinct, &["sensechat"]),
+    model("Phi", "Microsoft", Common, &[]),
+    model(
+        "Copilot",
+        "Microsoft",
+        Proper,
+        &["bing-chat", "microsoft copilot"],
+    ),
+    model("Command R", "Cohere", Common, &["command-r", "command-a"]),
+    model("Aya", "Cohere", Common, &[]),
+    model("Nova", "Amazon", Common, &[]),
+    model("Titan", "Amazon", Common, &[]),
+    model("Alexa", "Amazon", Proper, &[]),
+    model("Siri", "Apple", Proper, &[]),
+    model("Nemotron", "NVIDIA", Distinct, &[]),
+    model_and_vendor("Reka", Proper, &["reka-core", "reka-flash", "reka-edge"]),
+    model("Vicuna", "LMSYS", Proper, &[]),
+    model("Alpaca", "Stanford", Common, &[]),
+    model("Koala", "UC Berkeley", Common, &[]),
+    model("Dolly", "Databricks", Common, &[]),
+    model("DBRX", "Databricks", Distinct, &[]),
+    model("StableLM", "Stability AI", Distinct, &["stable-lm"]),
+    model("Open Assistant", "LAION", Distinct, &["open-assistant"]),
+    model("Hermes", "Nous Research", Common, &[]),
+    model("Tülu", "AI2", Proper, &[]),
+    model("OLMo", "AI2", Proper, &[]),
+    model("Molmo", "AI2", Proper, &[]),
+    model("LLaVA", "LLaVA", Distinct, &[]),
+    model("Falcon", "TII", Common, &[]),
+    model("WizardLM", "Microsoft", Distinct, &[]),
+    model("Zephyr", "Hugging Face", Common, &[]),
+    model("SmolLM", "Hugging Face", Distinct, &["smolvlm"]),
+    model("Idefics", "Hugging Face", Distinct, &[]),
+    model("Orca", "Microsoft", Common, &[]),
+    model("Solar", "Upstage", Common, &[]),
+    model("EXAONE", "LG AI Research", Distinct, &["엑사원"]),
+    model("HyperCLOVA", "Naver", Distinct, &["하이퍼클로바"]),
+    model(
+        "YandexGPT",
+        "Yandex",
+        Distinct,
+        &["яндекс-gpt", "alice yandex", "алиса"],
+    ),
+    model("GigaChat", "Sber", Distinct, &["гигачат"]),
+    model("Jamba", "AI21", Proper, &[]),
+    model("Granite", "IBM", Common, &[]),
+    model("watsonx", "IBM", Distinct, &[]),
+    model("Arctic", "Snowflake", Common, &[]),
+    model("Palmyra", "Writer", Proper, &[]),
+    model("Pi", "Inflection", Common, &[]),
+    model_and_vendor("Perplexity", Proper, &[]),
+    model("Sonar", "Perplexity", Common, &[]),
+    model("BLOOM", "BigScience", Common, &[]),
+    model_and_vendor("Sarvam", Proper, &[]),
+    model("Krutrim", "Ola", Distinct, &[]),
+];
+
+const fn owner(name: &'static str, spellings: &'static [&'static str]) -> Known {
+    Known {
+        name,
+        vendor: "",
+        strength: Distinct,
+        is_vendor_too: true,
+        spellings,
+    }
+}
+
+/// Companies and laboratories that make models.
+pub(super) const VENDORS: &[Known] = &[
+    owner(
+        "OpenAI",
+        &[
+            "open-ai",
+            "オープンAI",
+            "오픈AI",
+            "опенаи",
+            "опен-аи",
+            "ओपनएआई",
+            "أوبن إيه آي",
+            "اوپن‌ای‌آی",
+        ],
+    ),
+    owner(
+        "Anthropic",
+        &[
+            "アンソロピック",
+            "앤트로픽",
+            "антропик",
+            "एंथ्रोपिक",
+            "أنثروبيك",
+        ],
+    ),
+    owner(
+        "Google",
+        &[
+            "google-deepmind",
+            "deepmind",
+            "google ai",
+            "谷歌",
+            "グーグル",
+            "구글",
+            "гугл",
+            "гуглом",
+            "جوجل",
+            "غوغل",
+            "گوگل",
+            "गूगल",
+        ],
+    ),
+    owner("Meta", &["meta-ai", "facebook", "脸书", "메타"]),
+    owner("xAI", &["x.ai"]),
+    owner("Mistral", &["mistral-ai"]),
+    owner(
+        "Alibaba",
+        &[
+            "alibaba cloud",
+            "alibaba group",
+            "aliyun",
+            "阿里巴巴",
+            "阿里云",
+            "阿里雲",
+            "達摩院",
+            "达摩院",
+            "알리바바",
+            "アリババ",
+            "алибаба",
+        ],
+    ),
+    owner("DeepSeek", &["deepseek-ai", "深度求索公司", "幻方"]),
+    owner("Moonshot", &["moonshot-ai", "月之暗面"]),
+    owner(
+        "Zhipu",
+        &[
+            "zhipu-ai",
+            "z.ai",
+            "智谱",
+            "智譜",
+            "智谱ai",
+            "keg-lab",
+            "thudm",
+            "清华大学",
+        ],
+    ),
+    owner("01.AI", &["zero-one-ai", "零一万物", "零一萬物"]),
+    owner("Baidu", &["百度"]),
+    owner("ByteDance", &["字节跳动", "字節跳動"]),
+    owner("Tencent", &["腾讯", "騰訊"]),
+    owner("iFlytek", &["科大讯飞", "讯飞"]),
+    owner("Huawei", &["华为", "華為"]),
+    owner("SenseTime", &["商汤"]),
+    owner("StepFun", &["阶跃星辰"]),
+    owner(
+        "Shanghai AI Laboratory",
+        &[
+            "shanghai ai lab",
+            "shanghai artificial intelligence laboratory",
+            "上海人工智能实验室",
+            "opengvlab",
+        ],
+    ),
+    owner("Baichuan", &["百川智能"]),
+    owner("OpenBMB", &["modelbest", "面壁智能"]),
+    owner(
+        "Microsoft",
+        &[
+            "微软",
+            "微軟",
+            "マイクロソフト",
+            "마이크로소프트",
+            "майкрософт",
+        ],
+    ),
+    owner("Amazon", &["amazon web services", "aws", "亚马逊"]),
+    owner("Apple", &[]),
+    owner("Cohere", &["cohere-ai", "cohere for ai"]),
+    owner("NVIDIA", &["英伟达"]),
+    owner("Reka", &["reka-ai"]),
+    owner(
+        "AI2",
+        &[
+            "allen institute for ai",
+            "allen institute for artificial intelligence",
+            "allen ai",
+        ],
+    ),
+    owner("Nous Research", &["nousresearch"]),
+    owner("Databricks", &["mosaicml"]),
+    owner("TII", &["technology innovation institute"]),
+    owner("Stability AI", &["stabilityai"]),
+    owner("Hugging Face", &["huggingface"]),
+    owner("LAION", &[]),
+    owner("Stanford", &["stanford university"]),
+    owner("UC Berkeley", &["berkeley ai research"]),
+    owner("Inflection", &["inflection-ai"]),
+    owner("IBM", &[]),
+    owner("LG AI Research", &["lg ai연구원"]),
+    owner("Naver", &["네이버"]),
+    owner("Upstage", &["업스테이지"]),
+    owner("Yandex", &["яндекс", "яндексом"]),
+    owner(
+        "Sber",
+        &["sberbank", "сбер", "сбером", "сбербанк", "сбербанком"],
+    ),
+    owner("AI21", &["ai21 labs"]),
+    owner("Snowflake", &[]),
+    owner("Perplexity", &["perplexity-ai"]),
+    owner("Aleph Alpha", &[]),
+    owner("BigScience", &[]),
+    owner("Salesforce", &[]),
+    owner("Samsung", &["삼성", "삼성전자"]),
+];
+
+/// Arenas, which some models name as who trained or asked them.
+pub(super) const ARENAS: &[Known] = &[
+    owner(
+        "LMSYS",
+        &["large model systems organization", "lmsys org", "lmsys.org"],
+    ),
+    owner("LMArena", &["chatbot arena", "lm arena", "arena.ai"]),
+    owner("compar:IA", &["comparia"]),
+];
+
+/// Words that, after a family's name, belong to it.
+pub(super) const VARIANTS: &[&str] = &[
+    "advanced",
+    "air",
+    "chat",
+    "coder",
+    "deepthink",
+    "exp",
+    "experimental",
+    "flash",
+    "haiku",
+    "high",
+    "instant",
+    "instruct",
+    "large",
+    "lite",
+    "low",
+    "max",
+    "medium",
+    "micro",
+    "mini",
+    "nano",
+    "omni",
+    "opus",
+    "plus",
+    "preview",
+    "premier",
+    "pro",
+    "reasoner",
+    "reasoning",
+    "scout",
+    "maverick",
+    "small",
+    "sonnet",
+    "thinking",
+    "turbo",
+    "ultra",
+    "vision",
+    "vl",
+];
