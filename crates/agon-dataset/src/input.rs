@@ -1,6 +1,6 @@
 //! What to read: files, folders, patterns, streams and remote objects; and what their first bytes say they are.
 //!
-//! [`local`] finds files, `shape` recognises what they are, `container` and `archive` take compressions apart, and [`access`] is how bytes are fetched.
+//! `local` finds files, `shape` recognises what they are, `container` and `archive` take compressions apart, and `access` is how bytes are fetched.
 
 use std::{
     fmt,
