@@ -77,6 +77,31 @@ impl fmt::Debug for Input {
 }
 
 impl Input {
+    /// The files that would be read, for whoever must not write to them; none for streams and objects.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] for a path that leads nowhere, [`Error::BadPattern`], and [`Error::NothingToRead`] for an empty folder.
+    pub fn local_files(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut found = Vec::new();
+        match self {
+            Self::Path(path) => local::add_path(path.clone(), &mut found)?,
+            Self::Pattern(pattern) => {
+                for path in local::matching(pattern)? {
+                    local::add_path(path, &mut found)?;
+                }
+            }
+            Self::Reader { .. } | Self::Object { .. } => {}
+        }
+        Ok(found
+            .into_iter()
+            .filter_map(|source| match source.content {
+                Content::File(path) => Some(path),
+                _ => None,
+            })
+            .collect())
+    }
+
     /// Reads a command line argument: `-` is standard input; a path that exists is that path; what has `*`, `?` or `[` in it is a pattern; anything else is a path.
     pub fn from_argument(argument: &str) -> Self {
         if argument == "-" {

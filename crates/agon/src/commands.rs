@@ -2,6 +2,7 @@
 
 mod aliases;
 pub mod check;
+mod outputs;
 mod progress;
 pub mod rank;
 pub mod release;

@@ -215,7 +215,7 @@ pub struct IntervalArgs {
     /// Seed of the bootstrap and of `--simultaneous`; the same seed gives the same numbers [default: 0]
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Add intervals and places that hold for all models at once, and the confidence with which each is first
+    /// Add intervals and places that hold for all models at once, and the confidence with which each is first. With `--ci` sandwich, model or cluster
     #[arg(long)]
     pub simultaneous: bool,
 }
@@ -233,7 +233,7 @@ pub struct OutputArgs {
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Also draw the first board as SVG or PNG. KIND is intervals (the default), history, coefficients, win-rates, battles or calibration; may be repeated
+    /// Also draw the first board as SVG or PNG. KIND is intervals (the default), history, coefficients, win-rates, predicted, battles or calibration; may be repeated
     #[arg(long, value_name = "[KIND:]FILE.svg|.png", value_parser = parse_plot)]
     pub plot: Vec<PlotArg>,
 }
@@ -271,6 +271,8 @@ pub enum PlotKind {
     Coefficients,
     /// Win rates of each pair
     WinRates,
+    /// Win rates of each pair as the ratings predict them
+    Predicted,
     /// Battles of each pair
     Battles,
     /// Predicted and observed wins
@@ -472,11 +474,24 @@ fn parse_share(text: &str) -> Result<ShareArg, String> {
 }
 
 fn parse_plot(text: &str) -> Result<PlotArg, String> {
-    // A path may hold a colon; the name of a kind before it decides.
-    let (kind, path) = text
-        .split_once(':')
-        .and_then(|(kind, path)| Some((PlotKind::from_str(kind, false).ok()?, path)))
-        .unwrap_or((PlotKind::Intervals, text));
+    // A path may hold a colon, but a mistyped kind must not become a file's name: what looks like a word is a kind.
+    let (kind, path) = match text.split_once(':') {
+        Some((kind, path)) if !kind.contains(['/', '\\', '.']) => {
+            let kind = PlotKind::from_str(kind, false).map_err(|_| {
+                let kinds: Vec<String> = PlotKind::value_variants()
+                    .iter()
+                    .filter_map(PlotKind::to_possible_value)
+                    .map(|value| value.get_name().to_owned())
+                    .collect();
+                format!(
+                    "`{kind}` is no kind of plot; kinds are {} (for a file of this name, write ./ before it)",
+                    kinds.join(", ")
+                )
+            })?;
+            (kind, path)
+        }
+        _ => (PlotKind::Intervals, text),
+    };
     let path = PathBuf::from(path);
     let extension = path
         .extension()

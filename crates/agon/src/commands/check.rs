@@ -11,6 +11,7 @@ use anyhow::anyhow;
 
 use super::{
     aliases::AliasTable,
+    outputs,
     progress::{self, Progress},
     rank::{
         inputs,
@@ -37,6 +38,17 @@ pub fn run(global: &GlobalArgs, args: &CheckArgs) -> Result<(), CommandError> {
         .threads
         .or_else(|| thread::available_parallelism().ok())
         .unwrap_or(NonZeroUsize::MIN);
+    let outputs: Vec<outputs::Named<'_>> = args
+        .rejects
+        .iter()
+        .map(|path| ("--rejects", &**path))
+        .collect();
+    let read_besides: Vec<outputs::Named<'_>> = args
+        .aliases
+        .iter()
+        .map(|path| ("--aliases", &**path))
+        .collect();
+    outputs::check(&outputs, &args.inputs, &read_besides)?;
     let aliases = args.aliases.as_deref();
     let aliases = aliases.map(AliasTable::read).transpose()?;
     let rejects = args.rejects.as_deref().map(Rejects::create).transpose()?;

@@ -17,7 +17,7 @@ use crate::{
         GlobalArgs,
         rank::{Checks, Format, RankArgs, RankCommand, ShareArg},
     },
-    commands::aliases::AliasTable,
+    commands::{aliases::AliasTable, outputs},
     exit_code::CommandError,
 };
 
@@ -52,6 +52,23 @@ pub fn run(global: &GlobalArgs, args: &RankArgs) -> Result<(), CommandError> {
         ));
     }
     let mut settings = settings::settings(args)?;
+    let output = &args.output;
+    let outputs: Vec<outputs::Named<'_>> = [
+        ("--rejects", args.input.rejects.as_deref()),
+        ("--output", output.output.as_deref()),
+    ]
+    .into_iter()
+    .filter_map(|(flag, path)| Some((flag, path?)))
+    .chain(output.plot.iter().map(|plot| ("--plot", &*plot.path)))
+    .collect();
+    let read_besides: Vec<outputs::Named<'_>> = [
+        ("--aliases", args.input.aliases.as_deref()),
+        ("--prior", args.method.prior.as_deref()),
+    ]
+    .into_iter()
+    .filter_map(|(flag, path)| Some((flag, path?)))
+    .collect();
+    outputs::check(&outputs, &args.inputs, &read_besides)?;
     let n_threads = args
         .input
         .threads
@@ -104,6 +121,9 @@ pub fn run(global: &GlobalArgs, args: &RankArgs) -> Result<(), CommandError> {
     } else {
         args.output.format
     };
+    if !global.quiet && matches!(format, Format::Csv | Format::Catalog) {
+        print::unsaid(&board)?;
+    }
     let text = print::board(&board, format)?;
     match &args.output.output {
         Some(path) => {
@@ -192,6 +212,8 @@ fn rank_error(error: RankError, report: &InputReport, settings: &Settings) -> Co
         RankError::NoJudges => CommandError::input_refused(error).with_hint(
             "`--ci cluster` and `--ci cluster-bootstrap` need a column `judge`; `--ci sandwich` does not",
         ),
+        RankError::NegativeCounts { .. } => CommandError::input_refused(error)
+            .with_hint("give one column that holds the difference of side A and side B"),
         RankError::NoFeatures { .. }
         | RankError::NoTimes
         | RankError::NoColumn { .. }

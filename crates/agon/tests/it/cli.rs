@@ -6,6 +6,7 @@ mod rank_checks;
 mod rank_compare;
 mod rank_inputs;
 mod rank_methods;
+mod rank_outputs;
 mod rank_parts;
 mod rank_reference;
 mod rank_style;

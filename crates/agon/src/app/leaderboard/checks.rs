@@ -272,7 +272,11 @@ fn separation(input: &CheckInput<'_>) -> Option<Check> {
         }
     }
     let mut check = if words.is_empty() {
-        Check::new("separation", true, "every model has both won and lost")
+        Check::new(
+            "separation",
+            true,
+            "every model has scored both ways; a tie counts both ways",
+        )
     } else {
         Check::new("separation", false, words.join("; "))
     };
@@ -334,7 +338,7 @@ fn pairs(input: &CheckInput<'_>) -> Check {
     let mut battles: Vec<((u32, u32), u64)> = input
         .pairs
         .iter()
-        .filter(|((a, _), _)| on_board[*a as usize])
+        .filter(|((a, b), _)| on_board[*a as usize] && on_board[*b as usize])
         .map(|&((a, b), counts)| ((a.min(b), a.max(b)), counts.total()))
         .collect();
     battles.sort_unstable();

@@ -46,6 +46,14 @@ pub enum RankError {
         /// What is wrong with each.
         detail: String,
     },
+    /// A relative difference is one of counts.
+    #[error(
+        "the style feature `{feature}` has values below 0, of which no relative difference can be made"
+    )]
+    NegativeCounts {
+        /// Which.
+        feature: String,
+    },
     /// A category that no vote has.
     #[error("no vote has the category `{category}`")]
     UnknownCategory {

@@ -134,9 +134,20 @@ impl Difference {
     /// The rule as a function of the counts of side A and side B.
     pub fn function(self) -> fn(f64, f64) -> f64 {
         match self {
-            Self::Relative => |a, b| DifferenceRule::PlusOne.apply(a, b),
-            Self::ArenaRank => |a, b| DifferenceRule::ZeroWhenEmpty.apply(a, b),
+            Self::Relative => |a, b| of_counts(DifferenceRule::PlusOne, a, b),
+            Self::ArenaRank => |a, b| of_counts(DifferenceRule::ZeroWhenEmpty, a, b),
         }
+    }
+}
+
+/// Stands for the difference of a count below 0, which both rules would give a wrong sign. No difference is as large.
+pub(super) const BELOW_ZERO: f64 = f64::MAX;
+
+fn of_counts(rule: DifferenceRule, a: f64, b: f64) -> f64 {
+    if a < 0.0 || b < 0.0 {
+        BELOW_ZERO
+    } else {
+        rule.apply(a, b)
     }
 }
 

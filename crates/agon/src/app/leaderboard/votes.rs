@@ -193,6 +193,11 @@ fn features(
     let mut features = Vec::new();
     let mut left_out = Vec::new();
     for column in std::mem::take(&mut battles.features) {
+        if column.values.contains(&super::settings::BELOW_ZERO) {
+            return Err(RankError::NegativeCounts {
+                feature: column.name,
+            });
+        }
         if column.values.iter().any(|value| value.is_finite()) {
             features.push(Feature {
                 name: column.name,

@@ -25,6 +25,7 @@ impl From<PlotKind> for plots::PlotKind {
             PlotKind::History => Self::History,
             PlotKind::Coefficients => Self::Coefficients,
             PlotKind::WinRates => Self::WinRates,
+            PlotKind::Predicted => Self::Predicted,
             PlotKind::Battles => Self::Battles,
             PlotKind::Calibration => Self::Calibration,
         }

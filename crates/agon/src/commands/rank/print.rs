@@ -123,6 +123,20 @@ pub(in crate::commands) fn visible(text: &str) -> String {
         .collect()
 }
 
+/// Says on standard error what a format without room for words leaves out.
+pub(super) fn unsaid(board: &Board) -> io::Result<()> {
+    let mut text = String::new();
+    for leaderboard in tables::shown(board) {
+        for line in tables::omissions(leaderboard) {
+            let _ = writeln!(text, "{}: {line}", visible(&leaderboard.category));
+        }
+    }
+    for line in tables::without_boards(board) {
+        let _ = writeln!(text, "{line}");
+    }
+    io::stderr().write_all(text.as_bytes())
+}
+
 /// Says on standard error what is untrue about the boards of a preset.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -35,6 +35,8 @@ struct SettingsFile {
     scale: f64,
     base: f64,
     init: f64,
+    /// Documents of this program say it; what has none is taken for one of its fits.
+    method: Option<String>,
 }
 
 /// The rated models of the first leaderboard of a board, and what the document says about it.
@@ -60,7 +62,19 @@ pub(super) fn read(
         scale: defaults.scale,
         base: defaults.base,
         init: defaults.init,
+        method: None,
     });
+    if let Some(method) = scale
+        .method
+        .as_deref()
+        .filter(|method| *method != "bradley-terry")
+    {
+        return Err(CommandError::input_refused(anyhow!(
+            "`{}` has the method `{method}`, whose ratings are no strengths of a fit",
+            path.display()
+        ))
+        .with_hint("a prior is a board of `--method bt`"));
+    }
     let battles = battles.unwrap_or(PRIOR_BATTLES);
     let ratings = board
         .leaderboards

@@ -383,16 +383,17 @@ fn check_plots(args: &RankArgs) -> Result<(), CommandError> {
         let (is_there, what, hint) = match plot.kind {
             PlotKind::History => (
                 has_periods,
-                "a picture of the history needs periods",
+                "a plot of the history needs periods",
                 "add `--by day`, `week`, `month` or `year`",
             ),
             PlotKind::Coefficients => (
                 args.style.style_control || args.method.order_effect,
-                "a picture of coefficients needs some",
+                "a plot of coefficients needs some",
                 "add `--style-control` or `--order-effect`",
             ),
             PlotKind::Intervals
             | PlotKind::WinRates
+            | PlotKind::Predicted
             | PlotKind::Battles
             | PlotKind::Calibration => (true, "", ""),
         };

@@ -180,27 +180,37 @@ pub(super) fn title(board: &Board, leaderboard: &LeaderboardBody) -> Option<Stri
     (!parts.is_empty()).then(|| parts.join(": "))
 }
 
-/// What stands below a board, one line each.
-pub(super) fn remarks(leaderboard: &LeaderboardBody) -> Vec<String> {
-    let mut lines: Vec<String> = leaderboard.style.iter().map(coefficient).collect();
-    lines.extend(leaderboard.style_left_out.iter().map(|out| {
-        format!(
-            "{} is not in the fit: {}",
-            visible(&out.feature),
-            match out.reason.as_str() {
-                "missing" => "no row has it",
-                "constant" => "it is the same on both sides in every row",
-                "collinear" => "the models and the features before it say the same",
-                "separates" => "with the others it predicts outcomes without exception",
-                other => other,
-            }
-        )
-    }));
+/// What is not in the fit of a board, one line each.
+pub(super) fn omissions(leaderboard: &LeaderboardBody) -> Vec<String> {
+    let mut lines: Vec<String> = leaderboard
+        .style_left_out
+        .iter()
+        .map(|out| {
+            format!(
+                "{} is not in the fit: {}",
+                visible(&out.feature),
+                match out.reason.as_str() {
+                    "missing" => "no row has it",
+                    "constant" => "it is the same on both sides in every row",
+                    "collinear" => "the models and the features before it say the same",
+                    "separates" => "with the others it predicts outcomes without exception",
+                    other => other,
+                }
+            )
+        })
+        .collect();
     if let Some(n) = leaderboard.incomplete_rows.filter(|&n| n > 0) {
         lines.push(format!(
             "{n} votes are not in the fit, as they lack a feature or a weight"
         ));
     }
+    lines
+}
+
+/// What stands below a board, one line each.
+pub(super) fn remarks(leaderboard: &LeaderboardBody) -> Vec<String> {
+    let mut lines: Vec<String> = leaderboard.style.iter().map(coefficient).collect();
+    lines.extend(omissions(leaderboard));
     if let Some(tie) = &leaderboard.tie {
         let bounds = match (tie.lower, tie.upper) {
             (Some(lower), Some(upper)) => format!(" ({lower:.4} … {upper:.4})"),
@@ -241,8 +251,8 @@ fn coefficient(row: &StyleRow) -> String {
     )
 }
 
-/// What stands below all boards, one line each.
-pub(super) fn closing(board: &Board) -> Vec<String> {
+/// The parts that have no board, and what else was left out of all of them, one line each.
+pub(super) fn without_boards(board: &Board) -> Vec<String> {
     let mut lines: Vec<String> = board
         .slices
         .iter()
@@ -257,6 +267,12 @@ pub(super) fn closing(board: &Board) -> Vec<String> {
         })
         .collect();
     lines.extend(board.notes.iter().map(|note| visible(note)));
+    lines
+}
+
+/// What stands below all boards, one line each.
+pub(super) fn closing(board: &Board) -> Vec<String> {
+    let mut lines = without_boards(board);
     lines.push(summary(&board.input));
     lines
 }

@@ -97,6 +97,7 @@ fn flags_that_make_no_sense_together_are_refused_with_exit_code_2() {
         ("--threads 0", "threads"),
         ("--plot board.pdf", ".svg or .png"),
         ("--plot history:h.svg", "--by"),
+        ("--plot histroy:h.svg", "win-rates"),
         ("--plot coefficients:c.svg", "--style-control"),
     ] {
         let arguments: Vec<&str> = [path_text(&path)]

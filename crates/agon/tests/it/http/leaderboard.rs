@@ -208,14 +208,14 @@ async fn what_is_no_plot_is_told_in_the_style_of_the_house() {
     let page = client.get("/leaderboard/plots/coefficients").await;
     assert_eq!(page.status, 200);
     assert!(page.text.contains("no features"), "the page says why");
-    // Before the first vote there is nothing to draw.
+    // Before the first vote there is nothing to draw, which the page of the table says.
     let empty = TestArena::new().await;
-    for path in [
-        "/leaderboard/plots/intervals",
-        "/leaderboard/plots/history.png",
-    ] {
-        assert_eq!(empty.stranger().get(path).await.status, 404, "{path}");
-    }
+    let page = empty.stranger().get("/leaderboard/plots/intervals").await;
+    assert_eq!(page.status, 303);
+    assert_eq!(page.headers[header::LOCATION], "/leaderboard");
+    let file = empty.stranger().get("/leaderboard/plots/history.png").await;
+    assert_eq!(file.status, 404);
+    assert!(file.text.contains("no votes to draw yet"));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ const LISTED_MAX: usize = 6;
 const TITLES: &[(&str, &str)] = &[
     ("connected", "All models are connected by battles."),
     ("rated", "Ratings can be computed."),
-    ("separation", "Every model has won and lost."),
+    ("separation", "Every model has scored both ways."),
     ("converged", "The fit has reached its optimum."),
     ("optimum", "The fit has one optimum."),
     ("conditioned", "The fit is numerically sound."),

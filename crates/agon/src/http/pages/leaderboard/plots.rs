@@ -5,7 +5,7 @@ use askama::Template;
 use axum::{
     extract::{Path, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse as _, Redirect, Response},
 };
 use serde::Deserialize;
 
@@ -219,6 +219,15 @@ async fn answer(
 ) -> Result<Response, Refusal> {
     let nothing = || ApiError::new("not_found", "There is no such plot");
     let wanted = Wanted::parse(name).ok_or_else(nothing)?;
+    if app.leaderboard().await?.leaderboards.is_empty() {
+        return match wanted {
+            // The page of the table says that there are no votes yet.
+            Wanted::Page(_) => Ok(Redirect::to("/leaderboard").into_response()),
+            Wanted::Svg(_) | Wanted::Png(_) => {
+                Err(ApiError::new("not_found", "There are no votes to draw yet").into())
+            }
+        };
+    }
     let source = app
         .plot_source(wanted.kind(), query.group)
         .await?
