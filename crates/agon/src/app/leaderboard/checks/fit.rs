@@ -23,6 +23,8 @@ const DISPERSION_ERRORS: f64 = 3.0;
 const ERROR_RATIO_MAX: f64 = 1.25;
 /// Models up to which the agreement of errors is a quick check: it inverts the information once more.
 const AGREEMENT_MODELS_MAX: usize = 1_000;
+/// Battles up to which predictions are a quick check of a fit with features: nearly every battle has its own there.
+const PREDICTED_BATTLES_MAX: u64 = 500_000;
 
 /// The certificate of the optimum.
 pub(super) fn converged(fitted: &Fitted) -> Check {
@@ -78,7 +80,10 @@ pub(super) fn described(input: &CheckInput<'_>, fit: &Fit<'_>, effort: Effort) -
     // Each bin gets its share of the error that all may make together (Bonferroni).
     let level = 1.0 - (1.0 - fit.level) / BINS as f64;
     let mut checks = Vec::new();
-    if let Ok(calibration) = calibration(&fitted.fit, &rated, BINS, level) {
+    let is_quick = rated.n_features() == 0 || fitted.battles <= PREDICTED_BATTLES_MAX;
+    if (effort == Effort::Full || is_quick)
+        && let Ok(calibration) = calibration(&fitted.fit, &rated, BINS, level)
+    {
         checks.push(calibrated(&calibration));
         checks.push(dispersion(input, fitted, &calibration));
     }
