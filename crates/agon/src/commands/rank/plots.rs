@@ -89,7 +89,9 @@ fn option_for(missing: Missing) -> Option<&'static str> {
     match missing {
         Missing::History => Some("add `--by day`, `week`, `month` or `year`"),
         Missing::Coefficients => Some("add `--style-control` or `--order-effect`"),
-        Missing::Calibration => Some("predictions are checked for Bradley-Terry boards; with many battles and style control add `--checks full`"),
+        Missing::Calibration => Some(
+            "predictions are checked for Bradley-Terry boards; with many battles and style control add `--checks full`",
+        ),
         Missing::Models | Missing::Predictions | Missing::Pairs => None,
     }
 }
