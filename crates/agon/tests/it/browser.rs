@@ -126,7 +126,15 @@ impl Browser {
         self.client.find_all(Locator::Css(css)).await.unwrap().len()
     }
 
+    /// The text of an element, once there is some: a new page may be there in part only.
     pub(crate) async fn text(&self, css: &str) -> String {
+        for _ in 0..100 {
+            let text = self.wait(css).await.text().await.unwrap_or_default();
+            if !text.is_empty() {
+                return text;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
         self.wait(css).await.text().await.unwrap()
     }
 
