@@ -1,30 +1,11 @@
 //! `agon check` as a process.
 
-use std::{
-    io::Write as _,
-    process::{Command, Output, Stdio},
-};
+use std::process::Output;
 
-use super::rank::{CSV, file, json, path_text, rank, text};
-use crate::cli::serve::AGON;
+use super::rank::{CSV, file, json, path_text, rank, run, text};
 
 fn check(arguments: &[&str], stdin: Option<&[u8]>) -> Output {
-    let mut child = Command::new(AGON)
-        .arg("check")
-        .args(arguments)
-        .stdin(if stdin.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    if let Some(bytes) = stdin {
-        child.stdin.take().unwrap().write_all(bytes).unwrap();
-    }
-    child.wait_with_output().unwrap()
+    run("check", arguments, stdin)
 }
 
 /// Seven rows, of which three are votes.

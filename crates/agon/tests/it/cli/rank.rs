@@ -11,8 +11,13 @@ use serde_json::Value;
 use crate::cli::serve::AGON;
 
 pub(super) fn rank(arguments: &[&str], stdin: Option<&[u8]>) -> Output {
+    run("rank", arguments, stdin)
+}
+
+/// A command with its arguments, as a process that reads `stdin` or nothing.
+pub(super) fn run(command: &str, arguments: &[&str], stdin: Option<&[u8]>) -> Output {
     let mut child = Command::new(AGON)
-        .arg("rank")
+        .arg(command)
         .args(arguments)
         .stdin(if stdin.is_some() {
             Stdio::piped()
