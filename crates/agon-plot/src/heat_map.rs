@@ -232,11 +232,32 @@ impl Shown<'_> {
 
     fn reading(&self) -> &'static str {
         match self {
-            Self::Rates { .. } => {
+            Self::Rates { .. } if self.has_gaps() => {
                 "A cell is the share that the model of the row wins against the model of the column; hatched: never met."
             }
-            Self::Battles { .. } => "Colours follow the logarithm; hatched: never met.",
+            Self::Rates { .. } => {
+                "A cell is the share that the model of the row wins against the model of the column."
+            }
+            Self::Battles { .. } if self.has_gaps() => {
+                "Colours follow the logarithm; hatched: never met."
+            }
+            Self::Battles { .. } => "Colours follow the logarithm.",
         }
+    }
+
+    /// Whether some pair never met: predictions know no such pair.
+    fn has_gaps(&self) -> bool {
+        let n_cells = match self {
+            Self::Rates { values, .. } => values.len(),
+            Self::Battles { values, .. } => values.len(),
+        };
+        let is_gap = |index: usize| match self {
+            Self::Rates { values, .. } => values[index].is_none(),
+            Self::Battles { values, .. } => values[index] == 0,
+        };
+        let n_models = n_cells.isqrt();
+        // Nobody meets itself.
+        (0..n_cells).any(|index| index / n_models != index % n_models && is_gap(index))
     }
 
     fn cell(&self, index: usize) -> Cell {
@@ -327,17 +348,26 @@ impl Shown<'_> {
             );
         }
         let swatch = MARGIN + length + 28.0;
-        plot.draw(Shape::rectangle(swatch, y, 22.0, bar).hatched());
-        plot.draw(
-            Shape::text_at_middle(swatch + 30.0, y + bar / 2.0, SMALL, "never met")
-                .fill(Ink::Muted),
-        );
+        let has_gaps = self.has_gaps();
+        if has_gaps {
+            plot.draw(Shape::rectangle(swatch, y, 22.0, bar).hatched());
+            plot.draw(
+                Shape::text_at_middle(swatch + 30.0, y + bar / 2.0, SMALL, "never met")
+                    .fill(Ink::Muted),
+            );
+        }
         let note = match self {
             Self::Rates { .. } => "Row wins against column, %",
             Self::Battles { .. } => "Battles, logarithmic",
         };
         plot.draw(
-            Shape::text_at_middle(swatch + 104.0, y + bar / 2.0, SMALL, note).fill(Ink::Muted),
+            Shape::text_at_middle(
+                swatch + if has_gaps { 104.0 } else { 0.0 },
+                y + bar / 2.0,
+                SMALL,
+                note,
+            )
+            .fill(Ink::Muted),
         );
         y + bar + 34.0
     }

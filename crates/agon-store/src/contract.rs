@@ -2,6 +2,8 @@
 //!
 //! What only a folder does (files, locks, reopening) is tested in `folder_tests`.
 
+mod imports;
+
 use std::collections::{HashMap, HashSet};
 
 use agon_domain::{
@@ -13,6 +15,15 @@ use jiff::{SignedDuration, Timestamp};
 use crate::{
     CastVote, Consent, Counts, Error, FinishedGeneration, GenerationKey, ImageFormat, ImageMeta,
     NewBattle, NewConsent, RememberedResponse, RequestKey, Store,
+};
+
+use imports::{
+    a_second_copy_of_a_battle_id_is_refused, an_image_is_recognised_by_its_original,
+    an_import_counts_once_it_is_finished, an_imported_battle_reads_back_exactly,
+    an_interrupted_import_goes_on_without_double_battles,
+    imported_battles_are_in_no_count_of_the_arena,
+    of_several_votes_on_an_imported_battle_the_last_counts,
+    what_cannot_be_imported_is_refused_and_leaves_nothing,
 };
 
 /// Runs each named function on each backend.
@@ -59,6 +70,14 @@ on_every_backend! {
     the_first_response_to_a_key_counts
     every_text_reads_back_exactly
     an_image_reads_back_by_its_hash
+    an_image_is_recognised_by_its_original
+    an_imported_battle_reads_back_exactly
+    an_import_counts_once_it_is_finished
+    imported_battles_are_in_no_count_of_the_arena
+    a_second_copy_of_a_battle_id_is_refused
+    of_several_votes_on_an_imported_battle_the_last_counts
+    an_interrupted_import_goes_on_without_double_battles
+    what_cannot_be_imported_is_refused_and_leaves_nothing
     a_secret_is_made_once
     of_64_votes_at_once_exactly_one_counts
     a_hundred_battles_at_once_are_neither_lost_nor_mixed

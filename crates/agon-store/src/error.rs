@@ -50,6 +50,17 @@ pub enum Error {
         /// How it ended.
         finish: Finish,
     },
+    /// There is no such import, or it is finished and takes no more battles.
+    #[error("there is no such unfinished import")]
+    UnknownImport,
+    /// An import of this source was interrupted, and another one is to begin.
+    #[error(
+        "an import into the source `{source_name}` was interrupted, and this one reads something else"
+    )]
+    UnfinishedImport {
+        /// The name of the source.
+        source_name: String,
+    },
     /// An id that must be new is taken.
     #[error("there is already a {kind} with this id")]
     DuplicateId {
@@ -137,6 +148,8 @@ impl Error {
             | Self::UnknownGeneration
             | Self::AlreadyFinished { .. }
             | Self::DuplicateId { .. }
+            | Self::UnknownImport
+            | Self::UnfinishedImport { .. }
             | Self::Invalid { .. } => true,
             Self::AlreadyServing { .. }
             | Self::NewerDatabase { .. }

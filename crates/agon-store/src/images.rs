@@ -105,6 +105,27 @@ impl std::fmt::Debug for StoredImage {
     }
 }
 
+/// An image to be stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewImage {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What is known of it.
+    pub meta: ImageMeta,
+    /// SHA-256 of the bytes that it was made from, to recognise them when they come again.
+    pub original_sha256: Option<[u8; 32]>,
+}
+
+impl std::fmt::Debug for NewImage {
+    // Written by hand so that the bytes never reach a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewImage")
+            .field("n_bytes", &self.bytes.len())
+            .field("meta", &self.meta)
+            .finish_non_exhaustive()
+    }
+}
+
 #[derive(FromRow)]
 struct ImageRow {
     format: String,
@@ -147,44 +168,112 @@ impl Store {
     ///
     /// [`Error::Invalid`] for no bytes or no pixels, [`Error::Io`], [`Error::Database`].
     pub async fn put_image(&self, bytes: Vec<u8>, meta: &ImageMeta) -> Result<ImageId, Error> {
+        let image = NewImage {
+            bytes,
+            meta: meta.clone(),
+            original_sha256: None,
+        };
+        let ids = self.put_images(vec![image]).await?;
+        ids.into_iter().next().ok_or(Error::Corrupt {
+            column: "images.id",
+        })
+    }
+
+    /// Stores several images as [`Store::put_image`] stores one, in one transaction, and returns their ids in their order.
+    ///
+    /// The originals that they came from are remembered, for [`Store::images_of_originals`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::put_image`]; some files are then written, and the database knows of none.
+    pub async fn put_images(&self, images: Vec<NewImage>) -> Result<Vec<ImageId>, Error> {
         const ACTION: &str = "store an image";
-        if bytes.is_empty() || meta.width == 0 || meta.height == 0 {
-            return Err(Error::Invalid {
-                field: "image",
-                expected: "at least one byte and one pixel",
-            });
-        }
-        let n_bytes = read_column(bytes.len(), "images.n_bytes", i64::try_from)?;
-        let id = match &*self.place {
-            Place::Folder(folder) => {
-                let (folder, format) = (folder.join("images"), meta.format);
-                blocking(move || write(&folder, format, &bytes)).await?
+        let mut rows = Vec::with_capacity(images.len());
+        for image in &images {
+            let meta = &image.meta;
+            if image.bytes.is_empty() || meta.width == 0 || meta.height == 0 {
+                return Err(Error::Invalid {
+                    field: "image",
+                    expected: "at least one byte and one pixel",
+                });
             }
-            Place::Memory { images, .. } => {
-                let id = hash(&bytes);
-                let mut images = images.lock().unwrap_or_else(PoisonError::into_inner);
-                images.insert(id, bytes);
-                id
+            let n_bytes = read_column(image.bytes.len(), "images.n_bytes", i64::try_from)?;
+            rows.push((meta.clone(), n_bytes, image.original_sha256));
+        }
+        let ids = match &*self.place {
+            Place::Folder(folder) => {
+                let folder = folder.join("images");
+                blocking(move || write_all(&folder, &images)).await?
+            }
+            Place::Memory { images: kept, .. } => {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                images
+                    .into_iter()
+                    .map(|image| {
+                        let id = hash(&image.bytes);
+                        kept.insert(id, image.bytes);
+                        id
+                    })
+                    .collect()
             }
         };
         let mut transaction = self.database.write().await?;
-        sqlx::query(
-            "INSERT INTO images (id, format, width, height, n_bytes, legacy_md5, original_format, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING",
-        )
-        .bind(id.as_bytes().as_slice())
-        .bind(meta.format.as_str())
-        .bind(i64::from(meta.width))
-        .bind(i64::from(meta.height))
-        .bind(n_bytes)
-        .bind(meta.legacy_md5.as_ref().map(<[u8; 16]>::as_slice))
-        .bind(meta.original_format.as_str())
-        .bind(microseconds(meta.created_at))
-        .execute(&mut *transaction)
-        .await
-        .during(ACTION)?;
+        for (id, (meta, n_bytes, original_sha256)) in ids.iter().zip(rows) {
+            sqlx::query(
+                "INSERT INTO images (id, format, width, height, n_bytes, legacy_md5, original_format, created_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO UPDATE \
+                 SET legacy_md5 = COALESCE(images.legacy_md5, excluded.legacy_md5)",
+            )
+            .bind(id.as_bytes().as_slice())
+            .bind(meta.format.as_str())
+            .bind(i64::from(meta.width))
+            .bind(i64::from(meta.height))
+            .bind(n_bytes)
+            .bind(meta.legacy_md5.as_ref().map(<[u8; 16]>::as_slice))
+            .bind(meta.original_format.as_str())
+            .bind(microseconds(meta.created_at))
+            .execute(&mut *transaction)
+            .await
+            .during(ACTION)?;
+            if let Some(original_sha256) = original_sha256 {
+                sqlx::query(
+                    "INSERT INTO image_originals (sha256, image) VALUES ($1, $2) ON CONFLICT (sha256) DO NOTHING",
+                )
+                .bind(original_sha256.as_slice())
+                .bind(id.as_bytes().as_slice())
+                .execute(&mut *transaction)
+                .await
+                .during(ACTION)?;
+            }
+        }
         transaction.commit().await.during(ACTION)?;
-        Ok(id)
+        Ok(ids)
+    }
+
+    /// The images that came of originals with these SHA-256, as far as they are remembered, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`], [`Error::Corrupt`].
+    pub async fn images_of_originals(
+        &self,
+        originals: &[[u8; 32]],
+    ) -> Result<Vec<Option<ImageId>>, Error> {
+        const ACTION: &str = "find an image";
+        let mut transaction = self.database.read().await?;
+        let mut found = Vec::with_capacity(originals.len());
+        for original in originals {
+            let id: Option<Vec<u8>> =
+                sqlx::query_scalar("SELECT image FROM image_originals WHERE sha256 = $1")
+                    .bind(original.as_slice())
+                    .fetch_optional(&mut *transaction)
+                    .await
+                    .during(ACTION)?;
+            let id = id.map(|id| id_bytes(id, "image_originals.image"));
+            found.push(id.transpose()?.map(ImageId::from_bytes));
+        }
+        transaction.commit().await.during(ACTION)?;
+        Ok(found)
     }
 
     /// What is known of an image, without its bytes.
@@ -255,9 +344,52 @@ fn place_of(images: &Path, id: ImageId, format: ImageFormat) -> (PathBuf, PathBu
     (folder, path)
 }
 
-fn write(images: &Path, format: ImageFormat, bytes: &[u8]) -> Result<ImageId, Error> {
+/// How many images are written at once: the wait is for the disk, which takes several flushes together.
+const WRITERS: usize = 8;
+
+/// Writes the files of all images; when it returns, files and folders are on the disk.
+fn write_all(images: &Path, new: &[NewImage]) -> Result<Vec<ImageId>, Error> {
+    let ids = if let [image] = new {
+        vec![write(images, image)?]
+    } else {
+        let n_each = new.len().div_ceil(WRITERS).max(1);
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = new
+                .chunks(n_each)
+                .map(|chunk| {
+                    scope.spawn(|| -> Result<Vec<ImageId>, Error> {
+                        chunk.iter().map(|image| write(images, image)).collect()
+                    })
+                })
+                .collect();
+            let mut ids = Vec::with_capacity(new.len());
+            for writer in writers {
+                match writer.join() {
+                    Ok(written) => ids.extend(written?),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok::<_, Error>(ids)
+        })?
+    };
+    let mut folders: Vec<PathBuf> = ids
+        .iter()
+        .zip(new)
+        .map(|(id, image)| place_of(images, *id, image.meta.format).0)
+        .collect();
+    folders.sort_unstable();
+    folders.dedup();
+    for folder in folders {
+        folder::sync_folder(&folder)?;
+    }
+    Ok(ids)
+}
+
+/// Writes the file of one image. Its folder is left to be flushed.
+fn write(images: &Path, image: &NewImage) -> Result<ImageId, Error> {
+    let bytes = &image.bytes;
     let id = hash(bytes);
-    let (folder, path) = place_of(images, id, format);
+    let (folder, path) = place_of(images, id, image.meta.format);
     let is_new_folder = !folder
         .try_exists()
         .on_path("look for the folder", &folder)?;
@@ -266,12 +398,11 @@ fn write(images: &Path, format: ImageFormat, bytes: &[u8]) -> Result<ImageId, Er
         folder::sync_folder(images)?;
     }
     // A file that is there and whole needs no second writing, and nor does its place need a second flush: it was flushed by whoever wrote it or is flushed here.
-    if folder::read_if_present(&path)?.as_deref() != Some(bytes) {
+    if folder::read_if_present(&path)?.as_deref() != Some(bytes.as_slice()) {
         let file = folder::write_temporary(&folder, bytes)?;
         file.persist(&path)
             .map_err(|error| error.error)
             .on_path("write the image", &path)?;
     }
-    folder::sync_folder(&folder)?;
     Ok(id)
 }

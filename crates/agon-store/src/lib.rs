@@ -7,16 +7,18 @@
 //! - Votes are numbered from 1 without holes.
 //! - A battle rests on a consent that the same visit gave before it.
 //! - A generation ends once. A retry is a new attempt; the failed one is kept.
+//! - Imported battles have tables of their own: no verb for the arena's battles and votes sees them. A battle id occurs once in a source, and the battles of an import count once it is finished.
 //! - Texts come back exactly as they went in, NUL characters included. Timestamps are kept to the microsecond, rounded down, which is as fine as an [`agon_domain::Clock`] tells.
 //!
 //! The data folder holds `agon.db` (SQLite), `images/`, one file for each secret, and `agon.lock`, which the server holds.
 //! Other processes may read, and write, while a server runs.
 //!
-//! Reading order: [`Store`], [`battle`], [`generation`], [`vote`], [`visit`], [`images`], [`response`], [`secret`].
+//! Reading order: [`Store`], [`battle`], [`generation`], [`vote`], [`visit`], [`images`], [`import`], [`response`], [`secret`].
 
 pub mod battle;
 pub mod generation;
 pub mod images;
+pub mod import;
 pub mod response;
 pub mod secret;
 pub mod visit;
@@ -44,7 +46,12 @@ pub use battle::{BattleSummary, NewBattle};
 pub use error::Error;
 pub use folder::ServingLock;
 pub use generation::{FinishedGeneration, GenerationKey};
-pub use images::{ImageFormat, ImageMeta, StoredImage};
+pub use images::{ImageFormat, ImageMeta, NewImage, StoredImage};
+pub use import::{
+    AddedBattle, BegunImport, FinishedImport, ImportId, ImportInput, ImportSummary, ImportVerdict,
+    ImportedBattle, ImportedCounts, ImportedImage, ImportedMessage, ImportedStyle, ImportedVote,
+    NewImport, NewImportedBattle, imported_battle_id,
+};
 pub use response::{RememberedResponse, RequestKey};
 pub use visit::{Consent, NewConsent};
 pub use vote::{CastVote, MonthTally};

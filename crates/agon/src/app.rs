@@ -6,6 +6,7 @@ mod battle;
 mod error;
 mod generation;
 pub mod images;
+pub mod import;
 pub mod leaderboard;
 pub mod limits;
 pub mod live;
@@ -27,7 +28,7 @@ use agon_store::Store;
 use metrics_exporter_prometheus::PrometheusHandle;
 use rand::Rng as _;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng as _};
-use tokio::sync::{Mutex as AsyncMutex, RwLock, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use error::AppError;
@@ -39,7 +40,7 @@ pub use views::{
 
 use crate::config::Config;
 use images::ImagePool;
-use leaderboard::Board;
+use leaderboard::KeptBoard;
 use limits::RateLimits;
 use live::LiveBattles;
 use plots::PlotPool;
@@ -67,7 +68,7 @@ struct Inner {
     generations: Arc<Semaphore>,
     tasks: TaskTracker,
     stopping: CancellationToken,
-    board: RwLock<Option<(u64, Arc<Board>)>>,
+    board: KeptBoard,
     rating_history: Arc<AsyncMutex<KeptHistory>>,
     plots: PlotPool,
     metrics: Option<PrometheusHandle>,
@@ -120,7 +121,7 @@ impl App {
                 live: LiveBattles::default(),
                 tasks: TaskTracker::new(),
                 stopping: CancellationToken::new(),
-                board: RwLock::new(None),
+                board: KeptBoard::default(),
                 rating_history: Arc::default(),
                 // Half of the cores, so that plots never hold up answers.
                 plots: PlotPool::new(n_cores / 2),

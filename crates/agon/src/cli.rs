@@ -6,11 +6,15 @@ use clap::{Args, Parser, Subcommand};
 
 pub mod check;
 pub mod compare;
+pub mod import;
 pub mod rank;
+pub mod unpack;
 
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFormat};
+pub use import::ImportArgs;
 pub use rank::RankArgs;
+pub use unpack::UnpackArgs;
 
 /// What the user typed.
 #[derive(Debug, Parser)]
@@ -58,6 +62,8 @@ pub enum Command {
     Rank(Box<RankArgs>),
     /// Check vote files: what they are, which rows would be ranked, and why the others would not
     Check(CheckArgs),
+    /// Take battles from published sets and logs into the store, beside the arena's own
+    Import(Box<ImportArgs>),
     /// Write the arena's votes as a dataset in the VisionArena-Battle schema
     Release(ReleaseArgs),
 }

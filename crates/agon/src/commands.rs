@@ -2,6 +2,8 @@
 
 mod aliases;
 pub mod check;
+mod cleaning;
+pub mod import;
 mod outputs;
 mod progress;
 pub mod rank;
@@ -23,6 +25,7 @@ pub fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Serve(args) => serve::run(&cli.global, args),
         Command::Rank(args) => rank::run(&cli.global, &args),
         Command::Check(args) => check::run(&cli.global, &args),
+        Command::Import(args) => import::run(&cli.global, &args),
         Command::Release(args) => release::run(&cli.global, args),
     }
 }

@@ -1,6 +1,10 @@
 //! Points in time, from whatever a column holds.
 
-use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use jiff::{
+    Timestamp,
+    civil::{Date, DateTime},
+    tz::TimeZone,
+};
 
 /// A point in time as it stands in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,14 +83,37 @@ impl Time {
         }
     }
 
-    /// A number without a unit.
+    /// A number without a unit. A day of the calendar that is written as a whole number (20240105) is that day, and what lies beyond every calendar is no time.
     pub(crate) fn of_number(value: f64) -> Self {
-        if value.is_finite() {
+        if let Some(seconds) = written_day_s(value) {
+            Self::Exact(seconds)
+        } else if value.is_finite() && value.abs() < BEYOND_TIME {
             Self::Bare(value)
         } else {
             Self::Missing
         }
     }
+}
+
+/// The end of the year 9999 in nanoseconds since 1970, rounded up: no number from here on is a time.
+pub(crate) const BEYOND_TIME: f64 = 2.54e20;
+
+/// The beginning, in seconds since 1970 UTC, of a day that is written `YYYYMMDD` as a number, from 1990 to 2099.
+///
+/// Seconds since 1970 of that size lie in August 1970, when nobody voted.
+pub(crate) fn written_day_s(value: f64) -> Option<f64> {
+    const YEARS: std::ops::RangeInclusive<i16> = 1990..=2099;
+    if value.fract() != 0.0 || !(19_900_101.0..=20_991_231.0).contains(&value) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
+    let digits = value as i32;
+    let year = i16::try_from(digits / 10_000).ok()?;
+    let month = i8::try_from(digits / 100 % 100).ok()?;
+    let day = i8::try_from(digits % 100).ok()?;
+    let date = Date::new(year, month, day).ok()?;
+    let start = TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?;
+    YEARS.contains(&year).then_some(start.as_second() as f64)
 }
 
 #[cfg(test)]
@@ -108,6 +135,14 @@ mod tests {
             ("yesterday", Time::Missing),
             ("NaN", Time::Missing),
             ("inf", Time::Missing),
+            ("1e300", Time::Missing),
+            ("-1e300", Time::Missing),
+            // 2024-01-05 and 2024-02-29; the others are no days, and so seconds.
+            ("20240105", Time::Exact(1_704_412_800.0)),
+            ("20240229", Time::Exact(1_709_164_800.0)),
+            ("20240230", Time::Bare(20_240_230.0)),
+            ("20241301", Time::Bare(20_241_301.0)),
+            ("20240105.5", Time::Bare(20_240_105.5)),
         ] {
             assert_eq!(Time::of_text(text), expected, "{text}");
         }

@@ -1,6 +1,8 @@
 //! Times as numbers: their unit, and the day they fall on.
 
-/// The unit of a number that counts since 1970.
+use crate::battles::time::{BEYOND_TIME, written_day_s};
+
+/// The unit of a number that says when something was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimeUnit {
     /// Seconds.
@@ -11,13 +13,17 @@ pub enum TimeUnit {
     Microseconds,
     /// Nanoseconds.
     Nanoseconds,
+    /// Days, written as numbers of eight digits: 20240105.
+    WrittenDays,
 }
 
 impl TimeUnit {
-    /// The unit of a time, by its size: up to 10^11 are seconds (the year 5138), up to 10^14 milliseconds, up to 10^17 microseconds, more nanoseconds. `None` for what is negative or no number.
+    /// The unit of a time, by its size: up to 10^11 are seconds (the year 5138), up to 10^14 milliseconds, up to 10^17 microseconds, more nanoseconds; a whole number such as 20240105 is a day. `None` for what is negative, no number, or after the year 9999.
     pub fn of(time: f64) -> Option<Self> {
-        if !time.is_finite() || time < 0.0 {
+        if !(0.0..BEYOND_TIME).contains(&time) {
             None
+        } else if written_day_s(time).is_some() {
+            Some(Self::WrittenDays)
         } else if time < 1e11 {
             Some(Self::Seconds)
         } else if time < 1e14 {
@@ -36,6 +42,7 @@ impl TimeUnit {
             Self::Milliseconds => time / 1e3,
             Self::Microseconds => time / 1e6,
             Self::Nanoseconds => time / 1e9,
+            Self::WrittenDays => written_day_s(time).unwrap_or(f64::NAN),
         }
     }
 
@@ -46,6 +53,7 @@ impl TimeUnit {
             Self::Milliseconds => "milliseconds",
             Self::Microseconds => "microseconds",
             Self::Nanoseconds => "nanoseconds",
+            Self::WrittenDays => "days such as 20240105",
         }
     }
 }

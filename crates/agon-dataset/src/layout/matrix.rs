@@ -62,7 +62,7 @@ impl Matrix {
         let row = self.rows.len() + 1;
         let malformed = |detail: String| Error::Malformed {
             path: path.to_owned(),
-            format: "a matrix of wins",
+            format: "matrix of wins",
             detail: format!("row {row}: {detail}"),
         };
         if self.names.len() > MODELS_MAX {
@@ -100,8 +100,10 @@ impl Matrix {
             }
             cells.push(halves(cell).ok_or_else(|| {
                 malformed(format!(
-                    "`{}` is not a count of wins, in which a tie is one half",
-                    crate::fate::cut(cell)
+                    "`{}` stands for the wins of `{}` over `{}`: expected a whole number, or one that ends in .5, as a tie is half a win on both sides",
+                    crate::fate::cut(cell),
+                    crate::fate::cut(&record[0]),
+                    crate::fate::cut(&self.names[idx])
                 ))
             })?);
         }
@@ -114,7 +116,7 @@ impl Matrix {
     pub(crate) fn finish(self, path: &str) -> Result<Vec<MatrixVotes>, Error> {
         let malformed = |detail: String| Error::Malformed {
             path: path.to_owned(),
-            format: "a matrix of wins",
+            format: "matrix of wins",
             detail,
         };
         if self.rows.len() != self.names.len() {

@@ -408,8 +408,14 @@ fn a_square_of_wins_is_votes() {
         (",x,y\nx,,1\nx,,1\n", "`x` has a row already"),
         (",x,y\nx,,1\nz,1,\n", "`z` is not a column"),
         (",x,y\nx,,0.5\ny,1,\n", "half a win between `x` and `y`"),
-        (",x,y\nx,,1\ny,-1,\n", "`-1` is not a count of wins"),
-        (",x,y\nx,,1\ny,0.3,\n", "`0.3` is not a count of wins"),
+        (
+            ",x,y\nx,,1\ny,-1,\n",
+            "is not valid matrix of wins: row 2: `-1` stands for the wins of `y` over `x`: expected a whole number",
+        ),
+        (
+            ",x,y\nx,,1\ny,0.3,\n",
+            "`0.3` stands for the wins of `y` over `x`",
+        ),
         (",x,y\nx,3,1\ny,1,\n", "wins of a model over itself"),
         (",x,y\nx,,1e300\ny,1,\n", "has no columns for"),
         (",x,y\nx,,1\ny,1\n", "2 fields: expected 3"),

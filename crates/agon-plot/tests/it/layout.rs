@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agon_plot::{Plot, Theme, calibration, coefficients, heat_map, history, intervals};
+use agon_plot::{
+    Caption, Cells, HeatMap, Plot, Theme, calibration, coefficients, heat_map, history, intervals,
+};
 use resvg::{
     tiny_skia::Rect,
     usvg::{self, Node},
@@ -207,4 +209,21 @@ fn long_captions_are_readable() {
     data.caption.subtitle = Some(long.clone());
     data.caption.source = Some(long);
     assert_readable("long captions", &intervals(&data).unwrap());
+}
+
+#[test]
+fn only_a_matrix_with_pairs_that_never_met_explains_them() {
+    let of = |gap: Option<f64>| {
+        let data = HeatMap {
+            caption: Caption::default(),
+            models: vec!["a".to_owned(), "b".to_owned()],
+            cells: Cells::WinRates {
+                values: vec![None, gap, Some(0.4), None],
+                battles: None,
+            },
+        };
+        heat_map(&data).unwrap().to_svg(Theme::Light)
+    };
+    assert!(of(None).contains("never met"));
+    assert!(!of(Some(0.6)).contains("never met"));
 }

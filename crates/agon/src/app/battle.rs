@@ -2,20 +2,18 @@
 
 use std::net::IpAddr;
 
-use agon_content::image::{MediaType, NormalisedImage, PictureFormat};
+use agon_content::image::NormalisedImage;
 use agon_domain::{
     Battle, BattleId, ConsentId, ImageId, Mode, NotRatable, Side, VisitId, Winner, draw_pair,
 };
-use agon_store::{
-    CastVote, GenerationKey, ImageFormat, ImageMeta, NewBattle, NewConsent, RequestKey, StoredImage,
-};
+use agon_store::{CastVote, GenerationKey, NewBattle, NewConsent, RequestKey, StoredImage};
 use axum::body::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     app::{
-        App, AppError, BattleView, HistoryEntry, Reveal, generation::GenerationPermits, pseudonym,
-        views,
+        App, AppError, BattleView, HistoryEntry, Reveal, generation::GenerationPermits,
+        images::image_meta, pseudonym, views,
     },
     http::visit::Visitor,
 };
@@ -433,22 +431,7 @@ impl App {
     }
 
     async fn keep_image(&self, image: NormalisedImage) -> Result<ImageId, AppError> {
-        let meta = ImageMeta {
-            format: match image.media_type {
-                MediaType::Jpeg => ImageFormat::Jpeg,
-                MediaType::Png => ImageFormat::Png,
-            },
-            width: image.width_px,
-            height: image.height_px,
-            legacy_md5: None,
-            original_format: match image.original.format {
-                PictureFormat::Jpeg => ImageFormat::Jpeg,
-                PictureFormat::Png => ImageFormat::Png,
-                PictureFormat::Gif => ImageFormat::Gif,
-                PictureFormat::WebP => ImageFormat::Webp,
-            },
-            created_at: self.inner.clock.now(),
-        };
+        let meta = image_meta(&image, None, self.inner.clock.now());
         self.store()
             .put_image(image.bytes, &meta)
             .await

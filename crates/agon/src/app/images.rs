@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use agon_content::image::{ImageLimits, NormalisedImage, normalise};
+use agon_content::image::{ImageLimits, MediaType, NormalisedImage, PictureFormat, normalise};
+use agon_store::{ImageFormat, ImageMeta};
 use axum::body::Bytes;
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::app::AppError;
@@ -47,5 +49,29 @@ impl ImagePool {
         .await
         .map_err(|source| internal(source.into()))?
         .map_err(AppError::Image)
+    }
+}
+
+/// What the store keeps of a picture beside its bytes.
+pub fn image_meta(
+    image: &NormalisedImage,
+    legacy_md5: Option<[u8; 16]>,
+    created_at: Timestamp,
+) -> ImageMeta {
+    ImageMeta {
+        format: match image.media_type {
+            MediaType::Jpeg => ImageFormat::Jpeg,
+            MediaType::Png => ImageFormat::Png,
+        },
+        width: image.width_px,
+        height: image.height_px,
+        legacy_md5,
+        original_format: match image.original.format {
+            PictureFormat::Jpeg => ImageFormat::Jpeg,
+            PictureFormat::Png => ImageFormat::Png,
+            PictureFormat::Gif => ImageFormat::Gif,
+            PictureFormat::WebP => ImageFormat::Webp,
+        },
+        created_at,
     }
 }

@@ -9,7 +9,9 @@ pub mod csv;
 mod document;
 mod error;
 pub mod history;
+mod met;
 mod methods;
+mod running;
 mod settings;
 pub mod slices;
 mod standing;
@@ -18,16 +20,16 @@ mod votes;
 
 use std::sync::Arc;
 
-use crate::app::{App, AppError};
-
 pub use checks::{Check, CheckValue, Effort};
 pub use document::{
     AliasBody, Board, BootstrapBody, HistoryBody, HistoryPoint, HistorySeries, InputBody,
-    LeaderboardBody, LeftOutFeature, LevelBody, ModelRow, PairCounts, SimultaneousBody,
-    SkippedBody, SliceBody, SourceBody, StyleRow, TieBody,
+    LeaderboardBody, LeftOutFeature, LevelBody, ModelRow, SimultaneousBody, SkippedBody, SliceBody,
+    SourceBody, StyleRow, TieBody,
 };
 pub use error::RankError;
+pub use met::{Met, PairCounts};
 pub use methods::Prior;
+pub use running::{KeptBoard, RunningBoard};
 pub use settings::{
     BOOTSTRAP_ROUNDS, BothBadRule, Condition, DedupRule, Difference, IntervalMethod,
     LocationSetting, Method, PAIR_BATTLES_MIN, PRIOR_BATTLES, Preset, PriorSetting,
@@ -93,7 +95,7 @@ pub fn rank(
                 checks: options.checks,
                 keep_pairs: options.keep_pairs,
             };
-            let part = Part::counted(&names, pairs);
+            let part = Part::counted(&names, Arc::new(pairs));
             Ok(Board {
                 leaderboards: methods::boards(&part, OVERALL, &run)?,
                 input,
@@ -230,76 +232,5 @@ fn slice_body(slice: &Slice, battles: u64, reason: Option<String>) -> SliceBody 
         }
         .to_owned(),
         reason,
-    }
-}
-
-impl App {
-    /// The leaderboard of all votes, the newest included. Computed again only when there is a new vote.
-    ///
-    /// # Errors
-    ///
-    /// [`AppError::Store`]; [`AppError::Internal`] when the numbers refuse.
-    pub async fn leaderboard(&self) -> Result<Arc<Board>, AppError> {
-        let newest = self
-            .store()
-            .last_sequence()
-            .await
-            .map_err(AppError::Store)?;
-        if let Some((sequence, board)) = &*self.inner.board.read().await
-            && *sequence == newest
-        {
-            return Ok(Arc::clone(board));
-        }
-        let (tally, sequence) = self.store().tally().await.map_err(AppError::Store)?;
-        let n_votes = tally.total();
-        let input = InputBody {
-            rows: n_votes,
-            kept: n_votes,
-            sources: vec![SourceBody {
-                path: "this arena".to_owned(),
-                format: "store".to_owned(),
-                rows: n_votes,
-                kept: n_votes,
-                sha256: None,
-                etag: None,
-                member: None,
-            }],
-            ..InputBody::default()
-        };
-        let settings = Settings::default();
-        let board = match rank(
-            Votes::Counted(tally),
-            &settings,
-            input.clone(),
-            &RankOptions {
-                // For the plots of the pages.
-                keep_pairs: true,
-                ..RankOptions::default()
-            },
-        ) {
-            Ok(board) => board,
-            // Before the first vote there is nothing to rank, which is no failure.
-            Err(RankError::NoBattles) => Board {
-                leaderboards: Vec::new(),
-                input,
-                settings,
-                slices: Vec::new(),
-                history: Vec::new(),
-                notes: Vec::new(),
-            },
-            Err(error) => {
-                return Err(AppError::Internal {
-                    what: "ranking the votes",
-                    source: error.into(),
-                });
-            }
-        };
-        let board = Arc::new(board);
-        let mut kept = self.inner.board.write().await;
-        // Another request may have been faster with a newer vote.
-        if kept.as_ref().is_none_or(|(known, _)| *known < sequence) {
-            *kept = Some((sequence, Arc::clone(&board)));
-        }
-        Ok(board)
     }
 }

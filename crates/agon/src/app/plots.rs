@@ -315,7 +315,7 @@ fn battles_of_pairs(leaderboard: &LeaderboardBody) -> (Vec<u64>, Vec<Option<f64>
         .collect();
     let mut battles = vec![0_u64; n * n];
     let mut rates = vec![None; n * n];
-    for pair in &leaderboard.pairs {
+    for pair in leaderboard.pairs.counts() {
         let (Some(&a), Some(&b)) = (
             position.get(pair.model.as_str()),
             position.get(pair.opponent.as_str()),

@@ -29,6 +29,15 @@ pub fn voter_id(voter_key: &[u8; 32], epoch: &str, address: IpAddr) -> VoterId {
     ))
 }
 
+/// The pseudonym of whoever voted in an imported battle: a keyed hash of what the source calls them, another one in each source.
+///
+/// HMAC-SHA-256(voter key, `import|` + length of the source's name in bytes + `|` + that name + `|` + judge), first 16 bytes.
+pub fn imported_voter_id(voter_key: &[u8; 32], source: &str, judge: &str) -> VoterId {
+    // The length keeps a name with a bar in it apart from others.
+    let message = format!("import|{}|{source}|{judge}", source.len());
+    VoterId::from_bytes(keyed_hash(voter_key, message.as_bytes()))
+}
+
 /// What a release publishes for a voter, as 32 hexadecimal digits.
 pub fn published_id(release_key: &[u8; 32], voter: VoterId) -> String {
     VoterId::from_bytes(keyed_hash(release_key, voter.to_string().as_bytes())).to_string()
@@ -97,6 +106,21 @@ mod tests {
             published_id(&key(0x40), voter),
             "818c8ce2fd8eba4f360111aec272e986"
         );
+    }
+
+    #[test]
+    fn an_imported_voter_is_one_in_a_source_and_another_elsewhere() {
+        let id = |key_start, source, judge| imported_voter_id(&key(key_start), source, judge);
+        let voter = id(0, "logs", "192.0.2.1");
+        assert_eq!(voter, id(0, "logs", "192.0.2.1"));
+        for other in [
+            id(1, "logs", "192.0.2.1"),
+            id(0, "log", "s|192.0.2.1"),
+            id(0, "logs", "192.0.2.2"),
+            voter_id(&key(0), "2026H1", "192.0.2.1".parse().unwrap()),
+        ] {
+            assert_ne!(voter, other);
+        }
     }
 
     #[test]

@@ -2,9 +2,13 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
+use agon_dataset::clean::Profile;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{CompareArgs, parse_base, parse_finite, parse_level, parse_positive};
+use super::{
+    CompareArgs, UnpackArgs, import::parse_profile, parse_base, parse_finite, parse_level,
+    parse_positive,
+};
 
 /// `agon rank`.
 #[derive(Args, Debug)]
@@ -18,7 +22,7 @@ pub struct RankArgs {
     #[command(subcommand)]
     pub command: Option<RankCommand>,
     /// Files, folders, globs, zip archives, compressed or not; addresses (`https://…`, `s3://`, `gs://`, `az://BUCKET/KEY`, `hf://datasets/ORG/NAME`); or `-` for standard input
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(required_unless_present = "store", value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// Which votes are read.
     #[command(flatten)]
@@ -69,17 +73,48 @@ pub struct InputArgs {
     /// Write every rejected row to this file, one JSON object a line: source, row, reason, value
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
+    /// Leave out what this cleaning profile, `agon-1` or `fastchat-2025-04`, excludes; the inputs are read twice for it
+    #[arg(long, value_name = "PROFILE", value_parser = parse_profile)]
+    pub clean: Option<Profile>,
+    /// Rank the votes of the arena in the data folder instead of inputs: its own (`live`), those of `agon import`, or both
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        conflicts_with_all = ["inputs", "strict", "dedup", "aliases", "rejects", "clean"]
+    )]
+    pub store: Option<StoreVotes>,
+    /// With `--store`, of the imported votes only those of this source
+    #[arg(long, value_name = "NAME", requires = "store")]
+    pub source: Option<String>,
+    /// With `--store`, the imported votes that cleaning excludes too
+    #[arg(long, requires = "store")]
+    pub keep_flagged: bool,
     /// Work on this many threads; their number changes no number of the result [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// How far compressed inputs may unpack.
+    #[command(flatten)]
+    pub unpack: UnpackArgs,
+}
+
+/// Which votes of a store are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StoreVotes {
+    /// The arena's own
+    Live,
+    /// Those of finished imports
+    Imported,
+    /// Both
+    All,
 }
 
 /// Which parts of the votes get boards.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Parts of the votes")]
 pub struct PartArgs {
-    /// A board for each of these categories; `overall` for all votes
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// A board for each of these categories; `overall` for all votes, `category=overall` for a category of that name. A name with a comma stands in double quotes, as in CSV
+    #[arg(long, value_name = "NAME")]
     pub category: Vec<String>,
     /// Beside the board of all votes, one for each value of these columns: `category`, `language`, `turns`, `judge`, any other column or dotted path, or `day`, `week`, `month`, `year` of the vote (UTC)
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
@@ -441,6 +476,12 @@ fn parse_anchor(text: &str) -> Result<AnchorArg, String> {
 
 fn parse_condition(text: &str) -> Result<ConditionArg, String> {
     match text.split_once('=') {
+        Some((column, value)) if !column.trim().is_empty() && value.trim().is_empty() => {
+            Err(format!(
+                "expected a value after `{}=`: a blank cell is a missing value, and no vote can be chosen by it",
+                column.trim()
+            ))
+        }
         Some((column, value)) if !column.trim().is_empty() => Ok(ConditionArg {
             column: column.trim().to_owned(),
             value: value.to_owned(),

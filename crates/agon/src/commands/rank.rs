@@ -21,6 +21,7 @@ use crate::{
     exit_code::CommandError,
 };
 
+mod clean;
 mod compare;
 mod html;
 pub(super) mod inputs;
@@ -29,6 +30,7 @@ pub(super) mod print;
 mod prior;
 pub(super) mod read;
 mod settings;
+mod store;
 mod tables;
 
 /// What two boards are compared by, as the first word after `rank`.
@@ -87,11 +89,29 @@ pub fn run(global: &GlobalArgs, args: &RankArgs) -> Result<(), CommandError> {
     let aliases = args.input.aliases.as_deref();
     let aliases = aliases.map(AliasTable::read).transpose()?;
     let names = aliases.as_ref().map(|table| &table.aliases);
-    let (votes, report) = read::read(args, &settings, names, n_threads, global.quiet)?;
-    let input = InputBody {
-        aliases: aliases.map(|table| table.body(report.n_renamed)),
-        ..InputBody::from(&report)
+    clean::check(args)?;
+    let (votes, report, mut input) = match args.input.store {
+        Some(which) => store::read(global, &args.input, which, &settings)?,
+        None => {
+            let (votes, report) = read::read(args, &settings, names, n_threads, global.quiet)
+                .map_err(|error| with_board_hint(error, &args.inputs))?;
+            let input = InputBody::from(&report);
+            (votes, report, input)
+        }
     };
+    let votes = match &args.input.clean {
+        Some(profile) => clean::clean(
+            args,
+            profile,
+            votes,
+            &mut input,
+            names,
+            n_threads,
+            global.quiet,
+        )?,
+        None => votes,
+    };
+    input.aliases = aliases.map(|table| table.body(report.n_renamed));
     let paths: Vec<&str> = input
         .sources
         .iter()
@@ -100,6 +120,7 @@ pub fn run(global: &GlobalArgs, args: &RankArgs) -> Result<(), CommandError> {
     settings.source_weights = named_shares(&args.weight.source_weight, &paths)?;
     if !global.quiet {
         print::rejections(&report)?;
+        store::left_out(&input, &report)?;
     }
     let options = RankOptions {
         prior,
@@ -111,8 +132,14 @@ pub fn run(global: &GlobalArgs, args: &RankArgs) -> Result<(), CommandError> {
         },
         keep_pairs: plots::needs_pairs(&args.output.plot),
     };
-    let board = rank(votes, &settings, input, &options)
-        .map_err(|error| rank_error(error, &report, &settings))?;
+    let mut board = rank(votes, &settings, input, &options)
+        .map_err(|error| rank_error(error, &report, &settings))
+        .map_err(|error| with_board_hint(error, &args.inputs))?;
+    if let Some(profile) = &args.input.clean {
+        board
+            .notes
+            .push(format!("the votes were cleaned by {}", profile.name()));
+    }
     if !global.quiet && settings.preset.is_some() {
         print::notes(&board)?;
     }
@@ -166,6 +193,20 @@ fn named_shares(shares: &[ShareArg], paths: &[&str]) -> Result<Vec<SourceWeight>
         .collect())
 }
 
+/// Says so when what was to be ranked is a board already.
+fn with_board_hint(error: CommandError, inputs: &[String]) -> CommandError {
+    let board = inputs
+        .iter()
+        .find(|input| compare::is_board(Path::new(input)));
+    match board {
+        Some(path) => error.with_hint(format!(
+            "`{}` is a board, not votes; two boards are compared by: agon rank compare BEFORE AFTER",
+            print::visible(path)
+        )),
+        None => error,
+    }
+}
+
 fn rank_error(error: RankError, report: &InputReport, settings: &Settings) -> CommandError {
     match &error {
         RankError::NoBattles => {
@@ -217,7 +258,7 @@ fn rank_error(error: RankError, report: &InputReport, settings: &Settings) -> Co
         RankError::NoFeatures { .. }
         | RankError::NoTimes
         | RankError::NoColumn { .. }
-        => CommandError::input_refused(error),
+        | RankError::NoWeights { .. } => CommandError::input_refused(error),
         RankError::TooManySlices { .. } => {
             CommandError::usage(error).with_hint("cut by a column with fewer values")
         }

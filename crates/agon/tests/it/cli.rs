@@ -1,6 +1,7 @@
 //! Stories on the command line, with the built binary.
 
 mod check;
+mod import;
 mod rank;
 mod rank_checks;
 mod rank_compare;

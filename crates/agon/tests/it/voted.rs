@@ -22,7 +22,18 @@ pub(crate) async fn cast(store: &Store, votes: impl IntoIterator<Item = CastVote
         given_at: first,
     };
     store.record_visit_and_consent(visit, &given).await.unwrap();
-    for (n, (a, b, winner, at)) in (1_u128..).zip(votes) {
+    cast_from(store, 1, votes).await;
+}
+
+/// Casts more votes, in battles that are numbered from `first`, after [`cast`] has made the visit.
+pub(crate) async fn cast_from(
+    store: &Store,
+    first: u128,
+    votes: impl IntoIterator<Item = CastVote<'_>>,
+) {
+    let visit = VisitId::from_bytes([1; 32]);
+    let consent = ConsentId::from_bytes([2; 16]);
+    for (n, (a, b, winner, at)) in (first..).zip(votes) {
         let battle = BattleId::from_bytes(n.to_be_bytes());
         let new = NewBattle {
             id: battle,

@@ -105,7 +105,7 @@ pub(super) fn count_matrix(
     if reader.is_some() && n_votes > MATRIX_ROWS_MAX {
         return Err(Error::Malformed {
             path: path.to_owned(),
-            format: "a matrix of wins",
+            format: "matrix of wins",
             detail: format!(
                 "{n_votes} votes, more than the {MATRIX_ROWS_MAX} that are kept as rows"
             ),

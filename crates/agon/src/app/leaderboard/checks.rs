@@ -14,6 +14,8 @@ use agon_ranking::{Comparison, Comparisons, FitOptions, ProvisionalReason, Statu
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::threads::{self, Threads};
+
 /// A pair of models with fewer battles than this is thin, as the published tables mark it.
 const THIN_PAIR_BATTLES: u64 = 100;
 /// A model with fewer battles than this is reported by the check `enough_battles`.
@@ -98,28 +100,37 @@ struct Fit<'a> {
     level: f64,
 }
 
-/// Every check of one board, in an order that does not depend on the effort.
-pub(super) fn panel(input: &CheckInput<'_>, effort: Effort) -> Vec<Check> {
+/// Every check of one board, in an order that depends neither on the effort nor on the number of threads.
+pub(super) fn panel(input: &CheckInput<'_>, effort: Effort, n_threads: Threads) -> Vec<Check> {
     let mut checks = vec![connected(input)];
     checks.extend(rated(input));
     checks.extend(separation(input));
     let fit = input.of_fit();
+    // What takes longest, several at a time.
+    let mut of_fit = fit.map_or_else(Vec::new, |fit| {
+        let pieces: [&(dyn Fn() -> Vec<Check> + Sync); 6] = [
+            &|| fit::conditioned(fit.fitted).into_iter().collect(),
+            &|| fit::predictions(input, &fit, effort),
+            &|| fit::errors(&fit, effort).into_iter().collect(),
+            &|| votes::sides(input, &fit, effort).into_iter().collect(),
+            &|| votes::judges(&fit).into_iter().collect(),
+            &|| match effort {
+                Effort::Quick => Vec::new(),
+                Effort::Full => influence::panel(input, &fit),
+            },
+        ];
+        threads::for_each(&[5, 1, 2, 3, 0, 4], n_threads, |piece| pieces[piece]())
+    });
     if let Some(fit) = &fit {
         checks.push(fit::converged(fit.fitted));
-        checks.extend(fit::conditioned(fit.fitted));
     }
+    let later = of_fit.split_off(of_fit.len().min(1));
+    checks.extend(of_fit.into_iter().flatten());
     checks.extend(intervals(input));
     checks.push(enough_battles(input));
     checks.push(pairs(input));
     checks.extend(all_models_compared(input));
-    if let Some(fit) = &fit {
-        checks.extend(fit::described(input, fit, effort));
-        checks.extend(votes::sides(input, fit, effort));
-        checks.extend(votes::judges(fit));
-        if effort == Effort::Full {
-            checks.extend(influence::panel(input, fit));
-        }
-    }
+    checks.extend(later.into_iter().flatten());
     checks
 }
 

@@ -435,7 +435,19 @@ fn notes(before: &Document, after: &Document) -> Vec<Note> {
     }
     let different = different_settings(&before.settings, &after.settings);
     let differs = |names: &[&str]| different.iter().any(|(name, _)| names.contains(name));
-    if differs(&["scale", "base"]) {
+    let by_share = |document: &Document| {
+        document
+            .settings
+            .get("method")
+            .and_then(serde_json::Value::as_str)
+            == Some("win-rate")
+    };
+    if by_share(before) != by_share(after) {
+        notes.push(Note::new(
+            "units_differ",
+            "one board has ratings in points and the other win rates: differences between them mean nothing; places, correlations and agreement do",
+        ));
+    } else if differs(&["scale", "base"]) {
         notes.push(Note::new(
             "scale_differs",
             "the boards have different scales: differences of ratings mean nothing; places, correlations and agreement do",

@@ -6,7 +6,7 @@ use agon_dataset::InputReport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Check, Settings};
+use super::{Check, Met, Settings};
 
 /// Leaderboards with what they were made of.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -119,35 +119,7 @@ pub struct LeaderboardBody {
     /// Who met whom, where a picture shows it; not written.
     #[serde(skip)]
     #[schema(ignore)]
-    pub pairs: Vec<PairCounts>,
-}
-
-/// What happened between a model and one opponent, on whichever sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PairCounts {
-    /// The model.
-    pub model: String,
-    /// Its opponent.
-    pub opponent: String,
-    /// Battles that the model won.
-    pub wins: u64,
-    /// Battles that the opponent won.
-    pub losses: u64,
-    /// Battles in which both were equally good, or both were bad.
-    pub ties: u64,
-}
-
-impl PairCounts {
-    /// All battles.
-    pub fn battles(&self) -> u64 {
-        self.wins + self.losses + self.ties
-    }
-
-    /// The model's win rate, a tie as half a win; `None` without battles.
-    pub fn win_rate(&self) -> Option<f64> {
-        let battles = self.battles();
-        (battles > 0).then(|| (self.wins as f64 + self.ties as f64 / 2.0) / battles as f64)
-    }
+    pub pairs: Met,
 }
 
 /// The parameter of a model with ties.
@@ -177,7 +149,7 @@ pub struct BootstrapBody {
 pub struct LeftOutFeature {
     /// Which.
     pub feature: String,
-    /// Why: `missing` (no row has it), `constant` (it is the same on both sides in every row), `collinear` (the models and other features say the same), or `separates` (with the others it predicts outcomes without exception, so it has no finite coefficient).
+    /// Why: `missing` (no row has it), `out_of_range` (it has values too large for any fit), `constant` (it is the same on both sides in every row), `collinear` (the models and other features say the same), or `separates` (with the others it predicts outcomes without exception, so it has no finite coefficient).
     pub reason: String,
 }
 

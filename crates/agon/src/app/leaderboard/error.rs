@@ -46,6 +46,14 @@ pub enum RankError {
         /// What is wrong with each.
         detail: String,
     },
+    /// No column of weights holds one.
+    #[error("no row has a usable weight in `{column}`: expected {expected}")]
+    NoWeights {
+        /// The column.
+        column: String,
+        /// What a weight is.
+        expected: &'static str,
+    },
     /// A relative difference is one of counts.
     #[error(
         "the style feature `{feature}` has values below 0, of which no relative difference can be made"

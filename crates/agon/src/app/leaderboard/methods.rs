@@ -6,19 +6,16 @@ mod preset;
 mod prior;
 mod ties;
 
-use std::collections::BTreeMap;
-
-use agon_domain::Winner;
 use agon_ranking::{Anchor, CovarianceMethod, LeaderboardOptions};
 
 use super::{
-    Check, Effort, IntervalMethod, LeaderboardBody, LocationSetting, Method, PairCounts, RankError,
+    Check, Effort, IntervalMethod, LeaderboardBody, LocationSetting, Met, Method, RankError,
     Settings,
     checks::{self, CheckInput},
     error::nearest,
     standing::{Counts, Standing},
     threads::Threads,
-    votes::Part,
+    votes::{FitInput, Part},
 };
 pub use prior::Prior;
 
@@ -53,43 +50,46 @@ pub(super) fn boards(
         }
         boards.extend(plain);
     }
-    for board in &mut boards {
+    finish(&mut boards, part, category, run)?;
+    Ok(boards)
+}
+
+/// The boards of counts that grew since `previous` was made of them: as [`boards`] makes them, but for the last digits, which depend on where a fit starts.
+///
+/// Only for settings under which counts by pair are enough and the plain model is fitted.
+pub(super) fn boards_again(
+    part: &Part<'_>,
+    sided: &[agon_ranking::Comparison],
+    input: &FitInput,
+    previous: Option<&agon_ranking::Leaderboard>,
+    category: &str,
+    run: &Run<'_>,
+) -> Result<(Vec<LeaderboardBody>, agon_ranking::Leaderboard), RankError> {
+    let (mut boards, leaderboard) = bradley_terry::boards_of(part, run, sided, input, previous)?;
+    finish(&mut boards, part, category, run)?;
+    Ok((boards, leaderboard))
+}
+
+/// What boards of every method have in common.
+fn finish(
+    boards: &mut [LeaderboardBody],
+    part: &Part<'_>,
+    category: &str,
+    run: &Run<'_>,
+) -> Result<(), RankError> {
+    for board in boards.iter_mut() {
         category.clone_into(&mut board.category);
         if run.keep_pairs {
-            board.pairs = pairs(part);
+            board.pairs = Met::new(part.names, &part.pairs);
         }
         if run.checks.is_none() {
             board.checks.clear();
         }
     }
-    if let Some(model) = boards.iter().find_map(unwritable) {
-        return Err(RankError::TooLarge { model });
+    match boards.iter().find_map(unwritable) {
+        Some(model) => Err(RankError::TooLarge { model }),
+        None => Ok(()),
     }
-    Ok(boards)
-}
-
-/// Who met whom, from the view of both.
-fn pairs(part: &Part<'_>) -> Vec<PairCounts> {
-    let mut met: BTreeMap<(u32, u32), [u64; 3]> = BTreeMap::new();
-    for &((a, b), counts) in &part.pairs {
-        let (won, lost) = (counts.get(Winner::A), counts.get(Winner::B));
-        let ties = counts.get(Winner::Tie) + counts.get(Winner::BothBad);
-        for (pair, counts) in [((a, b), [won, lost, ties]), ((b, a), [lost, won, ties])] {
-            let sums = met.entry(pair).or_default();
-            for (sum, count) in sums.iter_mut().zip(counts) {
-                *sum += count;
-            }
-        }
-    }
-    met.into_iter()
-        .map(|((model, opponent), [wins, losses, ties])| PairCounts {
-            model: part.names[model as usize].clone(),
-            opponent: part.names[opponent as usize].clone(),
-            wins,
-            losses,
-            ties,
-        })
-        .collect()
 }
 
 fn of_method(
@@ -155,7 +155,7 @@ fn body(settings: &Settings, group: usize) -> LeaderboardBody {
         bootstrap: None,
         checks: Vec::new(),
         notes: Vec::new(),
-        pairs: Vec::new(),
+        pairs: Met::default(),
     }
 }
 
@@ -227,7 +227,7 @@ fn structure_checks(part: &Part<'_>, board: &agon_ranking::Board, plain: &Plain)
         without_battles: &plain.leaderboard.without_battles,
         fit: None,
     };
-    checks::panel(&input, Effort::Quick)
+    checks::panel(&input, Effort::Quick, Threads::MIN)
         .into_iter()
         .filter(|check| !of_the_fit.contains(&check.check.as_str()))
         .collect()

@@ -252,8 +252,14 @@ impl Slices {
             SliceValues::One(labels) => &labels.values,
             SliceValues::Many { labels, .. } => labels,
         };
-        let Some(code) = position(labels, category) else {
-            let mut known = labels.clone();
+        // A category of the votes that is called as all votes are has its board's name.
+        let own_overall = category_name(OVERALL);
+        let label = match position(labels, category) {
+            None if category == own_overall => OVERALL,
+            _ => category,
+        };
+        let Some(code) = position(labels, label) else {
+            let mut known: Vec<String> = labels.iter().map(|label| category_name(label)).collect();
             known.sort_unstable();
             return Err(RankError::UnknownCategory {
                 category: category.to_owned(),
@@ -272,7 +278,7 @@ impl Slices {
         };
         self.slices.push(Slice {
             category: category.to_owned(),
-            cut: Some((CATEGORY.to_owned(), category.to_owned())),
+            cut: Some((CATEGORY.to_owned(), label.to_owned())),
             rows,
         });
         Ok(())
@@ -401,10 +407,19 @@ pub fn seconds(text: &str) -> Result<f64, RankError> {
         })
 }
 
+/// What the board of a category is called: as the category, but for one that has the name of all votes, which is called as a value of any other column is.
+fn category_name(value: &str) -> String {
+    if value == OVERALL {
+        format!("{CATEGORY}={OVERALL}")
+    } else {
+        value.to_owned()
+    }
+}
+
 fn slice(column: &str, value: &str, rows: RowsOf) -> Slice {
     Slice {
         category: if column == CATEGORY {
-            value.to_owned()
+            category_name(value)
         } else {
             format!("{column}={value}")
         },

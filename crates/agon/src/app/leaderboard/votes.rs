@@ -1,6 +1,6 @@
 //! Votes as the methods take them: by pair of models, and row by row where counts are not enough.
 
-use std::{borrow::Cow, collections::HashMap, ops::Range};
+use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 
 use agon_dataset::{Battles, Judges};
 use agon_domain::{CountedPair, Tally, Winner, WinnerCounts};
@@ -83,14 +83,22 @@ impl Table {
         };
         let weights = match (&settings.weights, battles.weights.take()) {
             (Some(WeightSetting::Column { column }), Some(values)) => {
-                Some(weights(values, column, |value| value, &mut notes))
+                let expected = "numbers above 0";
+                Some(weights(
+                    values,
+                    column,
+                    expected,
+                    |value| value,
+                    &mut notes,
+                )?)
             }
             (Some(WeightSetting::Recorded { column }), Some(values)) => Some(weights(
                 values,
                 column,
+                "probabilities above 0 and up to 1",
                 |p| if p <= 1.0 { 1.0 / p } else { f64::NAN },
                 &mut notes,
-            )),
+            )?),
             _ => None,
         };
         for feature in &battles.features {
@@ -161,9 +169,10 @@ fn clusters(judges: Judges, notes: &mut Vec<String>) -> Result<Vec<u32>, RankErr
 fn weights(
     mut values: Vec<f64>,
     column: &str,
+    expected: &'static str,
     weight: impl Fn(f64) -> f64,
     notes: &mut Vec<String>,
-) -> Vec<f64> {
+) -> Result<Vec<f64>, RankError> {
     let mut n_unusable = 0_u64;
     for value in &mut values {
         let found = weight(*value);
@@ -174,13 +183,22 @@ fn weights(
             f64::NAN
         };
     }
+    if n_unusable > 0 && n_unusable == values.len() as u64 {
+        return Err(RankError::NoWeights {
+            column: column.to_owned(),
+            expected,
+        });
+    }
     if n_unusable > 0 {
         notes.push(format!(
             "{n_unusable} rows have no usable number in `{column}`; they are left out of the fit"
         ));
     }
-    values
+    Ok(values)
 }
+
+/// A feature with larger values cannot be scaled: the squares of some hundred million of them would be beyond what a number can hold.
+const FEATURE_MAX: f64 = 1e140;
 
 /// The features that have values, and the others. What is scaled without a centre is scaled here, by all rows at once, so that coefficients of different parts have one unit.
 fn features(
@@ -198,7 +216,14 @@ fn features(
                 feature: column.name,
             });
         }
-        if column.values.iter().any(|value| value.is_finite()) {
+        let largest = column.values.iter().filter(|value| value.is_finite());
+        let largest = largest.fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        if largest > FEATURE_MAX {
+            left_out.push(LeftOutFeature {
+                feature: column.name,
+                reason: "out_of_range".to_owned(),
+            });
+        } else if column.values.iter().any(|value| value.is_finite()) {
             features.push(Feature {
                 name: column.name,
                 values: column.values,
@@ -213,8 +238,19 @@ fn features(
     }
     if features.is_empty() {
         let names: Vec<&str> = left_out.iter().map(|out| out.feature.as_str()).collect();
+        if left_out.iter().all(|out| out.reason == "out_of_range") {
+            return Err(RankError::NoFeatures {
+                detail: format!(
+                    "{} has values beyond {FEATURE_MAX:e}, which no fit can hold",
+                    names.join(", ")
+                ),
+            });
+        }
         return Err(RankError::NoFeatures {
-            detail: format!("no row has {}", names.join(", ")),
+            detail: format!(
+                "no row has a usable number for {}: expected a number for each side (`NAME_a` and `NAME_b`), or one that is the difference (`NAME`)",
+                names.join(", ")
+            ),
         });
     }
     if style.centred {
@@ -244,13 +280,14 @@ fn features(
 pub(super) struct Part<'a> {
     pub(super) names: &'a [String],
     /// By ordered pair, in the order of positions.
-    pub(super) pairs: Vec<CountedPair>,
+    pub(super) pairs: Arc<Vec<CountedPair>>,
     pub(super) table: Option<&'a Table>,
     /// The rows, ascending; all without it.
     pub(super) rows: Option<Vec<u32>>,
 }
 
 /// What a fit is made of.
+#[derive(Debug)]
 pub(super) struct FitInput {
     pub(super) comparisons: Comparisons,
     /// The features of the fit, each with its unit.
@@ -264,7 +301,7 @@ pub(super) struct FitInput {
 
 impl<'a> Part<'a> {
     /// All votes of a tally, which has been sorted.
-    pub(super) fn counted(names: &'a [String], pairs: Vec<CountedPair>) -> Self {
+    pub(super) fn counted(names: &'a [String], pairs: Arc<Vec<CountedPair>>) -> Self {
         Self {
             names,
             pairs,
@@ -282,7 +319,7 @@ impl<'a> Part<'a> {
         };
         Self {
             names: &battles.models,
-            pairs,
+            pairs: Arc::new(pairs),
             table: Some(table),
             rows,
         }

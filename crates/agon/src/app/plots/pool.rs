@@ -1,7 +1,8 @@
 //! Plots that visitors ask for: bounded in size, drawn a few at a time.
 
 use std::{
-    sync::{Arc, LazyLock},
+    collections::VecDeque,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -29,10 +30,50 @@ const WAIT: Duration = Duration::from_secs(5);
 /// Only the embedded font: reading those of the system would take longer than the drawing, and differ from server to server.
 static FONTS: LazyLock<Fonts> = LazyLock::new(Fonts::embedded);
 
+/// Files that are kept at most, so that the same plot is not drawn for everybody who wants it.
+const KEPT_FILES_MAX: usize = 64;
+/// Bytes of kept files at most.
+const KEPT_BYTES_MAX: usize = 32_000_000;
+
 /// A pool for drawing, each plot on a thread that may wait.
 #[derive(Clone, Debug)]
 pub struct PlotPool {
     permits: Arc<Semaphore>,
+    /// Pixels take a hundred times as long as lines: they have a place of their own, and pages never wait for them.
+    png_permits: Arc<Semaphore>,
+    kept: Arc<Mutex<KeptFiles>>,
+}
+
+/// Files that were drawn, by version and format, the newest last.
+#[derive(Debug, Default)]
+struct KeptFiles {
+    files: VecDeque<(FileKey, Arc<[u8]>)>,
+    n_bytes: usize,
+}
+
+type FileKey = (String, PlotFormat);
+
+impl KeptFiles {
+    fn get(&self, key: &FileKey) -> Option<Arc<[u8]>> {
+        let mut files = self.files.iter();
+        files
+            .find(|(known, _)| known == key)
+            .map(|(_, bytes)| Arc::clone(bytes))
+    }
+
+    fn put(&mut self, key: FileKey, bytes: &Arc<[u8]>) {
+        if self.get(&key).is_some() {
+            return;
+        }
+        self.n_bytes += bytes.len();
+        self.files.push_back((key, Arc::clone(bytes)));
+        while self.files.len() > KEPT_FILES_MAX || self.n_bytes > KEPT_BYTES_MAX {
+            let Some((_, oldest)) = self.files.pop_front() else {
+                break;
+            };
+            self.n_bytes -= oldest.len();
+        }
+    }
 }
 
 /// What a plot is made of.
@@ -61,27 +102,53 @@ impl PlotPool {
     pub fn new(n_at_once: usize) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(n_at_once.max(1))),
+            png_permits: Arc::new(Semaphore::new(1)),
+            kept: Arc::default(),
         }
     }
 
-    /// Draws a plot.
+    /// Draws a plot, or gives the one that was drawn of the same numbers before.
     ///
     /// # Errors
     ///
     /// [`PlotError`]; [`PlotError::Busy`] when its turn does not come in time.
-    pub async fn draw(&self, source: PlotSource, format: PlotFormat) -> Result<Vec<u8>, PlotError> {
+    pub async fn draw(
+        &self,
+        source: PlotSource,
+        format: PlotFormat,
+    ) -> Result<Arc<[u8]>, PlotError> {
         source.check_size()?;
-        let turn = tokio::time::timeout(WAIT, Arc::clone(&self.permits).acquire_owned());
+        let key = (source.version(), format);
+        if let Some(bytes) = self.kept(&key) {
+            return Ok(bytes);
+        }
+        let permits = match format {
+            PlotFormat::Png(_) => &self.png_permits,
+            PlotFormat::Embedded | PlotFormat::Svg(_) => &self.permits,
+        };
+        let turn = tokio::time::timeout(WAIT, Arc::clone(permits).acquire_owned());
         let Ok(Ok(permit)) = turn.await else {
             return Err(PlotError::Busy);
         };
+        // Whoever had to wait may find it drawn.
+        if let Some(bytes) = self.kept(&key) {
+            return Ok(bytes);
+        }
+        let kept = Arc::clone(&self.kept);
         tokio::task::spawn_blocking(move || {
-            let result = source.draw().and_then(|plot| write(&plot, format));
+            let bytes: Arc<[u8]> = source.draw().and_then(|plot| write(&plot, format))?.into();
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.put(key, &bytes);
             drop(permit);
-            result
+            Ok(bytes)
         })
         .await
         .map_err(PlotError::BrokenOff)?
+    }
+
+    fn kept(&self, key: &FileKey) -> Option<Arc<[u8]>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(key)
     }
 }
 
@@ -218,7 +285,30 @@ impl App {
         &self,
         source: PlotSource,
         format: PlotFormat,
-    ) -> Result<Vec<u8>, PlotError> {
+    ) -> Result<Arc<[u8]>, PlotError> {
         self.inner.plots.draw(source, format).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_files_make_room() {
+        let mut kept = KeptFiles::default();
+        let key = |n: usize| (n.to_string(), PlotFormat::Svg(Theme::Light));
+        for n in 0..100 {
+            kept.put(key(n), &vec![0; 10].into());
+            kept.put(key(n), &vec![0; 10].into());
+        }
+        assert_eq!((kept.files.len(), kept.n_bytes), (KEPT_FILES_MAX, 640));
+        assert!(kept.get(&key(99)).is_some() && kept.get(&key(0)).is_none());
+        let other = ("99".to_owned(), PlotFormat::Png(Theme::Light));
+        assert!(kept.get(&other).is_none());
+        kept.put(key(100), &vec![0; KEPT_BYTES_MAX].into());
+        assert_eq!((kept.files.len(), kept.n_bytes), (1, KEPT_BYTES_MAX));
+        kept.put(key(101), &vec![0; KEPT_BYTES_MAX + 1].into());
+        assert_eq!((kept.files.len(), kept.n_bytes), (0, 0));
     }
 }

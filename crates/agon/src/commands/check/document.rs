@@ -7,7 +7,8 @@ use agon_domain::Winner;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::app::leaderboard::AliasBody;
+use super::sources::Unreadable;
+use crate::app::{import::clean::AuditBody, leaderboard::AliasBody};
 
 /// Everything that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,8 +41,12 @@ pub(super) struct Check {
     pub(super) languages: Option<Languages>,
     /// What was read.
     pub(super) sources: Vec<Source>,
+    /// What cleaning found, when asked for. It judges the kept rows.
+    pub(super) cleaning: Option<AuditBody>,
     /// Files of a folder that hold no votes.
     pub(super) skipped: Vec<Skipped>,
+    /// Sources that cannot be read. Nothing of them is counted.
+    pub(super) unreadable: Vec<Skipped>,
 }
 
 /// Rows rejected for one reason.
@@ -124,7 +129,7 @@ pub(super) struct Source {
     pub(super) oddities: Vec<&'static str>,
 }
 
-/// A file that holds no votes.
+/// A file that holds no votes, or that cannot be read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Skipped {
     pub(super) path: String,
@@ -133,7 +138,12 @@ pub(super) struct Skipped {
 
 impl Check {
     /// What is found in the rows and in the report on them.
-    pub(super) fn new(battles: &Battles, report: &InputReport, aliases: Option<AliasBody>) -> Self {
+    pub(super) fn new(
+        battles: &Battles,
+        report: &InputReport,
+        aliases: Option<AliasBody>,
+        unreadable: Vec<Unreadable>,
+    ) -> Self {
         let mut winners: BTreeMap<&str, u64> =
             Winner::ALL.map(|winner| (winner.as_str(), 0)).into();
         for winner in &battles.winner {
@@ -160,6 +170,7 @@ impl Check {
             sources: (0..report.sources.len())
                 .map(|idx| source(&report.sources, idx))
                 .collect(),
+            cleaning: None,
             skipped: report
                 .skipped
                 .iter()
@@ -167,6 +178,10 @@ impl Check {
                     path: skipped.path.clone(),
                     detail: skipped.detail.clone(),
                 })
+                .collect(),
+            unreadable: unreadable
+                .into_iter()
+                .map(|Unreadable { path, detail }| Skipped { path, detail })
                 .collect(),
         }
     }

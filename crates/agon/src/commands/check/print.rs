@@ -8,7 +8,7 @@ use std::{
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::document::{Check, First};
-use crate::commands::rank::print::visible;
+use crate::commands::{cleaning, rank::print::visible};
 
 /// Lines of a list before the rest is only counted.
 const LINES_MAX: usize = 20;
@@ -46,6 +46,14 @@ pub(super) fn table(check: &Check) -> String {
     for skipped in &check.skipped {
         let _ = writeln!(text, "not read: {}", visible(&skipped.detail));
     }
+    for source in &check.unreadable {
+        let path = visible(&source.path);
+        let _ = writeln!(
+            text,
+            "cannot be read: `{path}`: {}",
+            visible(&source.detail)
+        );
+    }
     let _ = writeln!(
         text,
         "\n{} of {} rows are votes on {} models",
@@ -58,6 +66,9 @@ pub(super) fn table(check: &Check) -> String {
     }
     rejected(check, &mut text);
     facts(check, &mut text);
+    if let Some(audit) = &check.cleaning {
+        cleaning::table(audit, &mut text);
+    }
     text
 }
 

@@ -40,6 +40,13 @@ pub(super) fn run(global: &GlobalArgs, args: &CompareArgs) -> Result<(), Command
     } else {
         args.format
     };
+    if !global.quiet && format == CompareFormat::Csv {
+        let mut lines = print::unsaid(&comparison).join("\n");
+        if !lines.is_empty() {
+            lines.push('\n');
+            io::stderr().write_all(lines.as_bytes())?;
+        }
+    }
     let text = print::comparison(&comparison, format)?;
     match &args.output {
         Some(path) => {
@@ -48,6 +55,26 @@ pub(super) fn run(global: &GlobalArgs, args: &CompareArgs) -> Result<(), Command
         None => io::stdout().write_all(text.as_bytes())?,
     }
     Ok(())
+}
+
+/// Whether a file is a document of boards, as far as a look at its first bytes and, for one that looks so, at all of it tells.
+pub(super) fn is_board(path: &Path) -> bool {
+    /// A board of thousands of models has some megabytes.
+    const BYTES_MAX: u64 = 100_000_000;
+    const HEAD_BYTES: usize = 4_096;
+    let is_small =
+        fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= BYTES_MAX);
+    if !is_small {
+        return false;
+    }
+    let Ok(bytes) = fs::read(path) else {
+        return false;
+    };
+    let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    let names_boards = head
+        .windows(b"\"leaderboards\"".len())
+        .any(|window| window == b"\"leaderboards\"");
+    names_boards && read(&bytes).is_ok()
 }
 
 fn document(path: &Path) -> Result<Document, CommandError> {

@@ -90,7 +90,7 @@ fn option_for(missing: Missing) -> Option<&'static str> {
         Missing::History => Some("add `--by day`, `week`, `month` or `year`"),
         Missing::Coefficients => Some("add `--style-control` or `--order-effect`"),
         Missing::Calibration => Some(
-            "predictions are checked for Bradley-Terry boards; with many battles and style control add `--checks full`",
+            "predictions are checked for Bradley-Terry boards, not with `--checks none`; with many battles and style control add `--checks full`",
         ),
         Missing::Models | Missing::Predictions | Missing::Pairs => None,
     }

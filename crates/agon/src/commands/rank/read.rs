@@ -8,16 +8,18 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use agon_content::annotate::style;
 use agon_dataset::{
-    Aliases, AnswerStyle, Battles, Dedup, Error, FeatureRequest, Input, InputReport,
-    Progress as Step, ReadOptions, RejectedRow, Selection, read_battles, read_votes,
+    Aliases, Battles, Dedup, Error, FeatureRequest, Input, InputReport, Progress as Step,
+    ReadOptions, RejectedRow, Selection, read_battles, read_votes,
 };
 use agon_remote::Remote;
 use anyhow::Context as _;
 
 use crate::{
-    app::leaderboard::{Method, Settings, Votes, slices},
+    app::{
+        import::answer_style,
+        leaderboard::{Method, Settings, Votes, slices},
+    },
     cli::rank::{DedupBy, RankArgs},
     commands::{
         progress::{self, Progress},
@@ -55,10 +57,8 @@ pub(super) fn read(
         repeated_ids: !args.inputs.iter().any(|input| Remote::is_address(input)),
         checksums: true,
         n_threads_max: n_threads.get(),
-        dedup: args.input.dedup.map(|by| match by {
-            DedupBy::Id => Dedup::Id,
-            DedupBy::Content => Dedup::Content,
-        }),
+        unpack: args.input.unpack.limits(),
+        dedup: dedup(args),
         aliases,
         rejects: rejects
             .is_some()
@@ -77,7 +77,8 @@ pub(super) fn read(
         });
     };
     let read = inputs::inputs(&args.inputs).and_then(|inputs| {
-        if settings.needs_rows() {
+        // Rows that are left out by their number have to be there as rows.
+        if settings.needs_rows() || args.input.clean.is_some() {
             rows(settings, inputs, &options, &mut on_progress)
                 .map(|(battles, report)| (Votes::Rows(battles), report))
         } else {
@@ -92,6 +93,14 @@ pub(super) fn read(
     read.map_err(refused)
 }
 
+/// Which rows count as repeated.
+pub(super) fn dedup(args: &RankArgs) -> Option<Dedup> {
+    args.input.dedup.map(|by| match by {
+        DedupBy::Id => Dedup::Id,
+        DedupBy::Content => Dedup::Content,
+    })
+}
+
 /// Reads rows with the columns that the settings need.
 fn rows(
     settings: &Settings,
@@ -99,13 +108,6 @@ fn rows(
     options: &ReadOptions<'_>,
     on_progress: &mut dyn FnMut(Step<'_>),
 ) -> Result<(Battles, InputReport), Error> {
-    let count = |answers: &[&str]| AnswerStyle {
-        tokens: answers
-            .iter()
-            .map(|answer| style::Encoding::Cl100k.count_tokens(answer))
-            .sum(),
-        markdown: style::markdown_counts(answers),
-    };
     let selection = Selection {
         features: settings
             .style
@@ -126,7 +128,7 @@ fn rows(
             .as_ref()
             .and_then(|weights| weights.column())
             .map(ToOwned::to_owned),
-        conversation_features: Some(&count),
+        conversation_features: Some(&answer_style),
     };
     read_battles(inputs, options, &selection, on_progress)
 }

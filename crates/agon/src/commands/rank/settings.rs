@@ -1,6 +1,6 @@
 //! Flags → [`Settings`], and which of them make no sense together.
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 
 use crate::{
     app::leaderboard::{
@@ -506,7 +506,7 @@ fn parts(args: &RankArgs) -> Result<SliceSettings, CommandError> {
     };
     Ok(SliceSettings {
         by: named(&parts.by, "--by")?,
-        categories: named(&parts.category, "--category")?,
+        categories: named(&listed(&parts.category)?, "--category")?,
         conditions: parts
             .conditions
             .iter()
@@ -519,4 +519,23 @@ fn parts(args: &RankArgs) -> Result<SliceSettings, CommandError> {
         until: parts.until.clone(),
         cumulative: parts.cumulative,
     })
+}
+
+/// Names that are given with commas between them; one that holds a comma stands in double quotes, as in CSV.
+fn listed(values: &[String]) -> Result<Vec<String>, CommandError> {
+    let mut names = Vec::new();
+    for value in values {
+        if value.trim().is_empty() {
+            names.push(String::new());
+        }
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(value.as_bytes());
+        for record in reader.records() {
+            let record = record.context("names cannot be told apart")?;
+            names.extend(record.iter().map(ToOwned::to_owned));
+        }
+    }
+    Ok(names)
 }

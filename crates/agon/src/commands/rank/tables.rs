@@ -191,6 +191,7 @@ pub(super) fn omissions(leaderboard: &LeaderboardBody) -> Vec<String> {
                 visible(&out.feature),
                 match out.reason.as_str() {
                     "missing" => "no row has it",
+                    "out_of_range" => "it has values too large for any fit",
                     "constant" => "it is the same on both sides in every row",
                     "collinear" => "the models and the features before it say the same",
                     "separates" => "with the others it predicts outcomes without exception",

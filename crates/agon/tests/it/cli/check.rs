@@ -173,3 +173,130 @@ fn aliases_are_applied_and_stand_in_the_result() {
         );
     }
 }
+
+#[test]
+fn a_source_that_cannot_be_read_does_not_hide_the_others() {
+    let (folder, good) = file("a.csv", CSV);
+    let path = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let bad = path("b.csv", "a,b\n1,2\n");
+    let broken = path("c.json", "[{\"model_a\": ");
+    let other = path("d.csv", "model_a,model_b,winner\nx,y,tie\nx,y,maybe\n");
+    let rejects = folder.path().join("rejects.jsonl");
+    let output = check(
+        &[
+            path_text(&good),
+            &bad,
+            "/nowhere/at/all.csv",
+            &broken,
+            "-",
+            &other,
+            "--json",
+            "--rejects",
+            path_text(&rejects),
+        ],
+        Some(CSV.as_bytes()),
+    );
+    assert_eq!(output.status.code(), Some(3));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["kept"], 21);
+    assert_eq!(found["sources"][1]["path"], "-");
+    let unreadable: Vec<_> = found["unreadable"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|source| source["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(unreadable, [&bad, "/nowhere/at/all.csv", &broken]);
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("3 sources cannot be read") && message.contains("has no columns for"),
+        "{message}"
+    );
+    let rejects = std::fs::read_to_string(rejects).unwrap();
+    assert_eq!(rejects.lines().count(), 1, "{rejects}");
+    // A folder is taken apart: what holds no votes is passed over as ever.
+    let shown = check(&[path_text(folder.path())], None);
+    assert_eq!(shown.status.code(), Some(3));
+    let shown = text(&shown.stdout);
+    assert!(
+        shown.contains("cannot be read:") && shown.contains("11 of 12 rows are votes"),
+        "{shown}"
+    );
+    // When nothing can be read, the first error is the one that is told.
+    let output = check(&[&bad, &broken], None);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("has no columns for"));
+}
+
+#[test]
+fn a_profile_says_what_it_would_exclude_by_rule() {
+    let row = |id: u32, answer: &str, anony: bool| {
+        let side = |answer: &str| serde_json::json!([{"role": "user", "content": format!("q{id}")}, {"role": "assistant", "content": answer}]);
+        serde_json::json!({
+            "question_id": id, "model_a": "x", "model_b": "y", "winner": "tie", "judge": "j", "anony": anony,
+            "tstamp": 1_717_200_000 + 90_000 * id, "conversation_a": side(answer), "conversation_b": side("fine"),
+        })
+        .to_string()
+    };
+    let lines = [
+        row(1, "an answer", true),
+        row(2, "", true),
+        row(3, "I am Claude, made by Anthropic.", true),
+        row(4, "an answer", false),
+        "{\"model_a\":\"x\",\"model_b\":\"x\",\"winner\":\"tie\"}".to_owned(),
+    ];
+    let content = lines.join("\n");
+    let (_folder, path) = file("votes.jsonl", &content);
+    let found = json(&check(
+        &[path_text(&path), "--clean", "agon-1", "--json"],
+        None,
+    ));
+    let audit = &found["cleaning"];
+    assert_eq!(
+        (audit["rows"].as_u64(), audit["kept"].as_u64()),
+        (Some(4), Some(1))
+    );
+    for (rule, n) in [("blank_answer", 1), ("identity_leak", 1), ("named", 1)] {
+        let rules = audit["rules"].as_array().unwrap();
+        let found = rules.iter().find(|found| found["rule"] == rule).unwrap();
+        assert_eq!(found["first"], n, "{rule}");
+    }
+    // The other profile looks at words, and keeps those who knew the names. Standard input is read twice too.
+    let output = check(
+        &["-", "--clean", "fastchat-2025-04"],
+        Some(content.as_bytes()),
+    );
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("cleaning by fastchat-2025-04: 2 of 4 rows are kept"),
+        "{shown}"
+    );
+    let output = check(&["-", "--clean", "nobody-1"], Some(content.as_bytes()));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("expected `fastchat-2025-04` or `agon-1`"));
+    let ranked = json(&check(&[path_text(&path), "--json"], None));
+    assert!(ranked["cleaning"].is_null());
+}
+
+#[test]
+fn how_far_an_input_may_unpack_is_for_the_caller_to_say() {
+    let (_folder, path) = file("votes.csv", "");
+    std::fs::write(&path, super::rank_inputs::gzip()).unwrap();
+    for (flags, expected) in [
+        (&["--unpack-max", "1KiB"][..], 0),
+        (&["--unpack-max", "10"], 3),
+        (&["--unpack-max", "10GB"], 2),
+        (&["--unpack-ratio-max", "0"], 2),
+    ] {
+        let all = [&[path_text(&path)], flags].concat();
+        for command in ["check", "rank"] {
+            let output = run(command, &all, None);
+            let message = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(expected), "{flags:?}: {message}");
+        }
+    }
+}

@@ -451,3 +451,37 @@ fn a_rating_beyond_all_numbers_and_models_beyond_all_arenas_are_refused() {
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("10002 models are too many"));
 }
+
+/// The votes of the sample in the README.
+fn sample() -> String {
+    let mut csv = "model_a,model_b,winner\n".to_owned();
+    for (a, b, even) in [
+        ("aurora", "basalt", "tie"),
+        ("basalt", "cobalt", "tie"),
+        ("aurora", "cobalt", "both_bad"),
+    ] {
+        csv.push_str(&format!(
+            "{a},{b},model_a\n{b},{a},model_b\n{a},{b},model_a\n"
+        ));
+        csv.push_str(&format!("{a},{b},model_b\n{a},{b},{even}\n"));
+    }
+    csv.push_str("dune,aurora,model_a\nbasalt,dune,model_b\ncobalt,aurora,left is better\n");
+    csv
+}
+
+#[test]
+fn the_sample_in_the_readme_is_what_is_printed() {
+    let readme = include_str!("../../../../../README.md");
+    let start = readme.find("$ agon rank votes.csv\n").unwrap();
+    let sample_text = &readme[start + "$ agon rank votes.csv\n".len()..];
+    let sample_text = &sample_text[..sample_text.find("```").unwrap()];
+    let (folder, _path) = file("votes.csv", &sample());
+    let output = Command::new(AGON)
+        .args(["rank", "votes.csv"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    // On a terminal both streams stand one after the other.
+    assert_eq!(text(&output.stderr) + &text(&output.stdout), sample_text);
+}

@@ -332,3 +332,72 @@ fn the_published_vision_boards_agree_with_each_other() {
         serde_json::from_str(&text(&agon(&["rank", "compare", &plain, &plain, "--json"]))).unwrap();
     assert_eq!(itself["boards"][0]["kendall_tau_b"], 1.0);
 }
+
+#[test]
+fn ratings_and_win_rates_are_said_to_have_no_unit_in_common() {
+    let folder = Folder::new();
+    let votes = [("ant", "bee", 60, 40), ("bee", "cat", 50, 30)];
+    let points = folder.board("points", &votes);
+    let (csv, rates) = (
+        points.replace(".json", ".csv"),
+        folder.write("rates.json", ""),
+    );
+    text(&agon(&[
+        "rank", &csv, "--method", "win-rate", "--json", "--quiet", "-o", &rates,
+    ]));
+    let found: Value = serde_json::from_str(&text(&agon(&[
+        "rank", "compare", &points, &rates, "--json",
+    ])))
+    .unwrap();
+    let codes: Vec<_> = found["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| note["code"].as_str().unwrap())
+        .collect();
+    assert!(codes.contains(&"units_differ"), "{codes:?}");
+    // CSV has no room for it: standard error has.
+    let output = agon(&["rank", "compare", &points, &rates, "--format", "csv"]);
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(
+        said.contains("differences between them mean nothing"),
+        "{said}"
+    );
+    assert!(!text(&output).contains("mean nothing"));
+    let quiet = agon(&[
+        "rank", "compare", &points, &rates, "--format", "csv", "--quiet",
+    ]);
+    assert!(quiet.stderr.is_empty());
+}
+
+#[test]
+fn a_board_that_is_ranked_gets_the_hint_to_compare() {
+    let folder = Folder::new();
+    let board = folder.board("may", &[("ant", "bee", 60, 40)]);
+    let message = refusal(&["rank", &board], 3);
+    assert!(
+        message.contains("is a board, not votes") && message.contains("agon rank compare"),
+        "{message}"
+    );
+}
+
+#[test]
+fn names_that_look_like_formulas_are_text_in_tables_for_spreadsheets() {
+    let folder = Folder::new();
+    let board = folder.board("formulas", &[("=1+1", "@SUM(A1)", 60, 40)]);
+    let votes = board.replace(".json", ".csv");
+    let table = text(&agon(&["rank", &votes, "--format", "csv", "--quiet"]));
+    let moves = text(&agon(&[
+        "rank", "compare", &board, &board, "--format", "csv", "--quiet",
+    ]));
+    for text in [&table, &moves] {
+        assert!(text.contains(",'=1+1,"), "{text}");
+        assert!(text.contains(",'@SUM(A1),"), "{text}");
+    }
+    // JSON keeps names as they are.
+    assert!(
+        std::fs::read_to_string(&board)
+            .unwrap()
+            .contains("\"=1+1\"")
+    );
+}

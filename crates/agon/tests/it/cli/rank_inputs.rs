@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::rank::{CSV, file, json, path_text, rank, text};
 
 /// [`CSV`] in gzip.
-fn gzip() -> Vec<u8> {
+pub(super) fn gzip() -> Vec<u8> {
     // One stored block, so that the bytes can be made by hand (RFC 1951, section 3.2.4; RFC 1952).
     let content = CSV.as_bytes();
     let length = u16::try_from(content.len()).unwrap();

@@ -630,3 +630,48 @@ fn a_page_needs_nothing_else_and_trusts_no_name() {
         assert!(!inside_of_svg.contains(outside), "{outside}");
     }
 }
+
+#[test]
+fn a_column_without_a_weight_or_a_number_is_named_with_what_is_accepted() {
+    let rows = "model_a,model_b,winner,sure,flag,gap\n\
+        a,b,model_a,very,true,1e160\na,b,model_b,hardly,false,-1e160\n\
+        b,a,model_a,very,true,1e159\nb,a,model_b,very,false,2\n";
+    let (_folder, path) = file("votes.csv", rows);
+    for (flags, expected) in [
+        (
+            &["--weight-column", "sure"][..],
+            "no row has a usable weight in `sure`: expected numbers above 0",
+        ),
+        (
+            &["--reweight", "recorded", "--weight-column", "sure"],
+            "expected probabilities above 0 and up to 1",
+        ),
+        (
+            &["--style-control", "--features", "flag"],
+            "no row has a usable number for flag",
+        ),
+        (
+            &["--style-control", "--features", "gap"],
+            "gap has values beyond 1e140",
+        ),
+    ] {
+        let refused = rank(&[&[path_text(&path)], flags].concat(), None);
+        let message = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(3), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_tie_model_that_places_nobody_counts_the_models() {
+    let rows = "model_a,model_b,winner\na,b,model_a\na,b,model_a\nb,c,model_a\na,c,model_a\n";
+    for (ties, expected) in [
+        ("davidson", "the models fall into `3` groups"),
+        ("grounded", "`3` models are not tied to the bar"),
+    ] {
+        let output = rank(&["-", "--ties", ties, "--json"], Some(rows.as_bytes()));
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains(expected), "{ties}: {said}");
+        assert!(!said.contains("`0`"), "{ties}: {said}");
+    }
+}

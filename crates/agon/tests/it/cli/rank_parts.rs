@@ -337,3 +337,97 @@ fn repeated_rows_can_be_rejected_and_rejected_rows_written() {
     assert_eq!(written[0]["row"], 2);
     assert_eq!(written[1]["reason"], "self_battle");
 }
+
+#[test]
+fn a_category_called_overall_and_one_with_a_comma_can_be_had() {
+    let rows: Vec<Value> = rows()
+        .into_iter()
+        .enumerate()
+        .map(|(idx, mut row)| {
+            let category = ["overall", "coding, hard", "math"][idx % 3];
+            row["category"] = json!(category);
+            row.as_object_mut().unwrap().remove("categories");
+            row
+        })
+        .collect();
+    let (_folder, path) = file("votes.jsonl", &lines(&rows));
+    let found = document(&rank(
+        &[
+            path_text(&path),
+            "--category",
+            "overall,category=overall,\"coding, hard\"",
+            "--category",
+            "math",
+            "--json",
+        ],
+        None,
+    ));
+    assert_eq!(
+        categories(&found),
+        ["overall", "category=overall", "coding, hard", "math"]
+    );
+    let battles: Vec<_> = found["slices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|slice| slice["battles"].clone())
+        .collect();
+    assert_eq!(battles, [600, 200, 200, 200]);
+    let own = lines(rows.iter().filter(|row| row["category"] == "overall"));
+    let alone = document(&rank(&["-", "--json"], Some(own.as_bytes())));
+    assert_eq!(
+        boards(&found, "category=overall")[0]["models"],
+        alone["leaderboards"][0]["models"]
+    );
+    // The same parts by their column.
+    let by = document(&rank(
+        &[path_text(&path), "--by", "category", "--json"],
+        None,
+    ));
+    assert_eq!(
+        categories(&by),
+        ["overall", "category=overall", "coding, hard", "math"]
+            .into_iter()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .filter(|name| *name == "overall")
+            .chain(["coding, hard", "math", "category=overall"])
+            .collect::<Vec<_>>()
+    );
+    let refused = rank(&[path_text(&path), "--category", "poetry"], None);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("category=overall, coding, hard, math"));
+}
+
+#[test]
+fn a_blank_value_is_no_condition() {
+    let (_folder, path) = votes();
+    for value in ["language=", "language=  "] {
+        let refused = rank(&[path_text(&path), "--where", value], None);
+        assert_eq!(refused.status.code(), Some(2), "{value}");
+        let message = text(&refused.stderr);
+        assert!(
+            message.contains("expected a value after `language=`"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn days_that_are_written_as_numbers_are_days() {
+    let mut rows = rows();
+    let by_text = document(&rank(
+        &["-", "--by", "month", "--json"],
+        Some(lines(&rows).as_bytes()),
+    ));
+    for row in &mut rows {
+        let day = row["tstamp"].as_str().unwrap()[..10].replace('-', "");
+        row["tstamp"] = json!(day.parse::<u64>().unwrap());
+    }
+    let found = document(&rank(
+        &["-", "--by", "month", "--json"],
+        Some(lines(&rows).as_bytes()),
+    ));
+    assert_eq!(found["slices"], by_text["slices"]);
+    assert_eq!(found["slices"][1]["value"], "2024-01");
+}

@@ -151,6 +151,12 @@ async fn each_plot_is_a_page_and_two_files() {
             let known = get_with_tag(&client, &path, tag).await;
             assert_eq!(known.status, 304, "{path}");
             assert_eq!(known.headers[header::ETAG], tag);
+            // The drawing is text, which is compressed for those who can read that; pixels are not.
+            for answer in [&file, &known] {
+                let vary = answer.headers.get_all(header::VARY).iter();
+                let n_vary = vary.filter(|value| *value == "accept-encoding").count();
+                assert_eq!(n_vary, usize::from(extension == "svg"), "{path}");
+            }
             assert!(known.text.is_empty());
             let other = get_with_tag(&client, &format!("{path}?theme=dark"), tag).await;
             assert_eq!(other.status, 200, "the dark one is another file");
@@ -183,6 +189,8 @@ async fn what_is_no_plot_is_told_in_the_style_of_the_house() {
     let client = arena.stranger();
     for path in [
         "/leaderboard/plots/nothing",
+        "/leaderboard/plots/%ff",
+        "/leaderboard/plots/intervals%ff.svg",
         "/leaderboard/plots/nothing.svg",
         "/leaderboard/plots/intervals.gif",
         "/leaderboard/plots/intervals?group=2",
@@ -365,4 +373,84 @@ async fn checks_are_titled_and_have_their_numbers() {
     ] {
         assert!(page.to_lowercase().contains(&part.to_lowercase()), "{part}");
     }
+}
+
+/// The ratings, ends of intervals, places and records of a document without the sequence of its arena.
+fn assert_near(found: &serde_json::Value, expected: &serde_json::Value) {
+    let rows = |board: &serde_json::Value| board["leaderboards"][0]["models"].as_array().cloned();
+    let (found, expected) = (rows(found).unwrap(), rows(expected).unwrap());
+    assert_eq!(found.len(), expected.len());
+    for (row, wanted) in found.into_iter().zip(expected) {
+        for (name, value) in wanted.as_object().unwrap() {
+            match (row[name].as_f64(), value.as_f64()) {
+                (Some(found), Some(expected)) => {
+                    assert!((found - expected).abs() < 1e-6, "{name}: {row} {wanted}");
+                }
+                _ => assert_eq!(&row[name], value, "{name}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn votes_of_another_process_count_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = Store::open(folder.path()).await.unwrap();
+    let theirs = Store::open(folder.path()).await.unwrap();
+    let names = names(6);
+    let votes: Vec<_> = voted::contest(&names, 300, 2).collect();
+    voted::cast(&ours, votes[..200].iter().copied()).await;
+    let models = || vec![echo("model-one", "One: "), echo("model-two", "Two: ")];
+    let arena = TestArena::configured(models(), "", ours).await;
+    let client = arena.stranger();
+    let board = client.get("/api/v1/leaderboard").await.expect(200);
+    assert_eq!(board["input"]["kept"], 200);
+    for (n, &vote) in votes.iter().enumerate().skip(200) {
+        voted::cast_from(&theirs, n as u128 + 1, [vote]).await;
+        // Some come one by one, some together.
+        if n % 3 == 0 || n == 299 {
+            let board = client.get("/api/v1/leaderboard").await.expect(200);
+            assert_eq!(board["input"]["kept"], n + 1);
+        }
+    }
+    let board = client.get("/api/v1/leaderboard").await.expect(200);
+    // Whoever starts now computes from scratch.
+    let fresh = TestArena::configured(models(), "", theirs).await;
+    let expected = fresh.stranger().get("/api/v1/leaderboard").await;
+    assert_near(&board, &expected.expect(200));
+}
+
+#[tokio::test]
+async fn those_who_ask_together_get_one_board_with_the_votes_before() {
+    let arena = voted_arena().await;
+    for n in 0..5_u64 {
+        let at = "2026-04-01T00:00:00Z".parse().unwrap();
+        let vote = ("voted-001", "voted-002", Winner::A, at);
+        voted::cast_from(arena.app.store(), 1000 + u128::from(n), [vote]).await;
+        let asked = (0..20).map(|_| {
+            let app = arena.app.clone();
+            tokio::spawn(async move { app.leaderboard().await.unwrap() })
+        });
+        let mut boards = Vec::new();
+        for board in asked.collect::<Vec<_>>() {
+            boards.push(board.await.unwrap());
+        }
+        for board in &boards {
+            assert!(std::sync::Arc::ptr_eq(board, &boards[0]));
+            assert_eq!(board.input.kept, 241 + n);
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_who_leaves_early_costs_nobody_the_board() {
+    let arena = voted_arena().await;
+    // Dropped before it is done, at whatever point that is.
+    for _ in 0..3 {
+        let app = arena.app.clone();
+        let gone = tokio::spawn(async move { app.leaderboard().await });
+        tokio::task::yield_now().await;
+        gone.abort();
+    }
+    assert_eq!(arena.app.leaderboard().await.unwrap().input.kept, 240);
 }

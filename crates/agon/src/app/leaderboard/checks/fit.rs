@@ -47,15 +47,39 @@ pub(super) fn converged(fitted: &Fitted) -> Check {
         .with("iterations", certificate.iterations)
 }
 
+/// A number from 1 up to three digits that tell, as people write it: 6.24, 1,730, 100,000,000.
+fn plain(number: f64) -> String {
+    const WRITTEN_OUT_MAX: f64 = 1e15;
+    if number >= WRITTEN_OUT_MAX {
+        return format!("{number:.1e}");
+    }
+    let decimals = if number < 10.0 {
+        2
+    } else {
+        usize::from(number < 100.0)
+    };
+    if number < 1000.0 {
+        return format!("{number:.decimals$}");
+    }
+    // Beyond three digits the eigenvalues say nothing.
+    let unit = 10_f64.powi(number.log10().floor() as i32 - 2);
+    grouped(((number / unit).round() * unit) as u64)
+}
+
 /// The condition of the information matrix.
 pub(super) fn conditioned(fitted: &Fitted) -> Option<Check> {
     let condition = condition_number(&fitted.fit).ok()?;
     let passed = condition <= CONDITION_MAX;
     let detail = if passed {
-        format!("condition number {condition:.3e}: differences are computed to full use")
+        format!(
+            "condition number {}: differences are computed to full use",
+            plain(condition)
+        )
     } else {
         format!(
-            "condition number {condition:.3e}, limit {CONDITION_MAX:.0e}: some difference of strengths is known so much worse than others that its digits are lost"
+            "condition number {}, limit {}: some difference of strengths is known so much worse than others that its digits are lost",
+            plain(condition),
+            plain(CONDITION_MAX)
         )
     };
     Some(
@@ -65,32 +89,42 @@ pub(super) fn conditioned(fitted: &Fitted) -> Option<Check> {
     )
 }
 
-/// What the fit predicts against what was observed: by bins, in total, and in its standard errors.
-pub(super) fn described(input: &CheckInput<'_>, fit: &Fit<'_>, effort: Effort) -> Vec<Check> {
-    let fitted = fit.fitted;
+/// The battles of a fit, numbered like it.
+fn rated<'a>(fit: &Fit<'a>) -> Option<Cow<'a, Comparisons>> {
+    let models = &fit.fitted.models;
     // Models of a fit ascend: when all are in it, their numbers are the same, and nothing has to be copied.
-    let rated = if fitted.models.len() == fit.comparisons.n_models() {
-        Cow::Borrowed(fit.comparisons)
-    } else {
-        match rated_comparisons(fit.comparisons, &fitted.models) {
-            Ok(rated) => Cow::Owned(rated),
-            Err(_) => return Vec::new(),
-        }
+    if models.len() == fit.comparisons.n_models() {
+        return Some(Cow::Borrowed(fit.comparisons));
+    }
+    rated_comparisons(fit.comparisons, models)
+        .ok()
+        .map(Cow::Owned)
+}
+
+/// What the fit predicts against what was observed: by bins, and in total.
+pub(super) fn predictions(input: &CheckInput<'_>, fit: &Fit<'_>, effort: Effort) -> Vec<Check> {
+    let fitted = fit.fitted;
+    let Some(rated) = rated(fit) else {
+        return Vec::new();
     };
+    let is_quick = rated.n_features() == 0 || fitted.battles <= PREDICTED_BATTLES_MAX;
+    if effort == Effort::Quick && !is_quick {
+        return Vec::new();
+    }
     // Each bin gets its share of the error that all may make together (Bonferroni).
     let level = 1.0 - (1.0 - fit.level) / BINS as f64;
-    let mut checks = Vec::new();
-    let is_quick = rated.n_features() == 0 || fitted.battles <= PREDICTED_BATTLES_MAX;
-    if (effort == Effort::Full || is_quick)
-        && let Ok(calibration) = calibration(&fitted.fit, &rated, BINS, level)
-    {
-        checks.push(calibrated(&calibration));
-        checks.push(dispersion(input, fitted, &calibration));
+    calibration(&fitted.fit, &rated, BINS, level).map_or_else(
+        |_| Vec::new(),
+        |found| vec![calibrated(&found), dispersion(input, fitted, &found)],
+    )
+}
+
+/// The standard errors of the fit against those that the model expects.
+pub(super) fn errors(fit: &Fit<'_>, effort: Effort) -> Option<Check> {
+    if effort == Effort::Quick && fit.fitted.models.len() > AGREEMENT_MODELS_MAX {
+        return None;
     }
-    if effort == Effort::Full || fitted.models.len() <= AGREEMENT_MODELS_MAX {
-        checks.extend(error_agreement(fitted, &rated));
-    }
-    checks
+    error_agreement(fit.fitted, &*rated(fit)?)
 }
 
 fn calibrated(calibration: &Calibration) -> Check {

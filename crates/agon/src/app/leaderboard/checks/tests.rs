@@ -55,7 +55,10 @@ fn panel_with(
             level: options.level,
         }),
     };
-    panel(&input, effort)
+    let checks = panel(&input, effort, Threads::MIN);
+    let on_three = Threads::new(3).unwrap();
+    assert_eq!(checks, panel(&input, effort, on_three));
+    checks
 }
 
 fn panel_of(n_models: usize, votes: &[Votes], effort: Effort) -> Vec<Check> {

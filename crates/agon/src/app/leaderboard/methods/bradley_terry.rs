@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use agon_ranking::{
     Anchor, BootstrapOptions, Comparisons, Covariance, DropReason, Fitted, LeaderboardOptions,
     Resampling, SimultaneousOptions, Source, bootstrap, composite, composite_covariance,
-    critical_value, leaderboard, simultaneous,
+    critical_value, leaderboard, leaderboard_from, simultaneous,
 };
 
 use super::{Run, body, options, rows};
@@ -23,15 +23,30 @@ pub(super) fn boards(
     run: &Run<'_>,
     with_style: bool,
 ) -> Result<Vec<LeaderboardBody>, RankError> {
-    let options = options(part, run)?;
     let mut input = part.fit_input(run.settings, with_style, &[], run.n_threads)?;
-    let of_ranking = |error| RankError::of(error, part.names);
     if !input.sources.is_empty() {
-        input.comparisons = composite(&sources(&input.sources)).map_err(of_ranking)?;
+        let composed = composite(&sources(&input.sources));
+        input.comparisons = composed.map_err(|error| RankError::of(error, part.names))?;
     }
-    let leaderboard = leaderboard(&input.comparisons, &options).map_err(of_ranking)?;
-    let n_groups = leaderboard.boards.len();
     let sided: Vec<agon_ranking::Comparison> = part.cells(run.settings).collect();
+    Ok(boards_of(part, run, &sided, &input, None)?.0)
+}
+
+/// The boards of what a fit is made of, `sided` being the same battles with their sides, and the leaderboard behind them. The fit starts where `previous` ended.
+pub(super) fn boards_of(
+    part: &Part<'_>,
+    run: &Run<'_>,
+    sided: &[agon_ranking::Comparison],
+    input: &FitInput,
+    previous: Option<&agon_ranking::Leaderboard>,
+) -> Result<(Vec<LeaderboardBody>, agon_ranking::Leaderboard), RankError> {
+    let options = options(part, run)?;
+    let leaderboard = match previous {
+        Some(previous) => leaderboard_from(previous, &input.comparisons, &options),
+        None => leaderboard(&input.comparisons, &options),
+    }
+    .map_err(|error| RankError::of(error, part.names))?;
+    let n_groups = leaderboard.boards.len();
     let mut bodies = Vec::with_capacity(n_groups);
     for (idx, board) in leaderboard.boards.iter().enumerate() {
         let mut body = body(run.settings, idx + 1);
@@ -76,7 +91,7 @@ pub(super) fn boards(
                 part,
                 run,
                 options: &options,
-                input: &input,
+                input,
                 fitted,
             };
             has_intervals = own.replace(&mut standings, &mut body)?;
@@ -91,17 +106,17 @@ pub(super) fn boards(
                 without_battles: &leaderboard.without_battles,
                 fit: Some(CheckedFit {
                     comparisons: &checked_comparisons,
-                    sided: &sided,
+                    sided,
                     options: options.fit,
                     level: options.level,
                 }),
             };
-            body.checks = checks::panel(&checked, effort);
+            body.checks = checks::panel(&checked, effort, run.n_threads);
         }
         body.models = rows(part, &standings, has_intervals);
         bodies.push(body);
     }
-    Ok(bodies)
+    Ok((bodies, leaderboard))
 }
 
 fn sources(sources: &[(Comparisons, f64)]) -> Vec<Source<'_>> {

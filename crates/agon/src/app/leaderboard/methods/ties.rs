@@ -45,7 +45,7 @@ pub(super) fn boards(
         let (linked, inside) = comparisons.linked_part(model);
         let mut body = body(run.settings, idx + 1);
         let fitted = if linked.is_empty() {
-            Err(no_part(model))
+            Err(no_part(model, members.len()))
         } else {
             fit_ties(&inside, model, &TieFitOptions::default())
         };
@@ -108,12 +108,13 @@ pub(super) fn boards(
     Ok(bodies)
 }
 
-fn no_part(model: TieModel) -> agon_ranking::Error {
+/// Why no two of so many models that met can be placed: each is a part of its own.
+fn no_part(model: TieModel, n_models: usize) -> agon_ranking::Error {
     match model {
-        TieModel::GroundedRaoKupper => agon_ranking::Error::NotGrounded { models: 0 },
+        TieModel::GroundedRaoKupper => agon_ranking::Error::NotGrounded { models: n_models },
         TieModel::Davidson | TieModel::RaoKupper => agon_ranking::Error::NotConnected {
             connected: 1,
-            strong: 0,
+            strong: n_models,
         },
     }
 }

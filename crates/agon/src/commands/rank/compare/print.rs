@@ -13,7 +13,10 @@ use super::super::{
     tables::{markdown_text, trim_zeros},
 };
 use crate::{
-    app::leaderboard::compare::{BoardComparison, BoardKey, Comparison, ModelMove, Note},
+    app::leaderboard::{
+        compare::{BoardComparison, BoardKey, Comparison, ModelMove, Note},
+        csv::text_cell,
+    },
     cli::CompareFormat,
 };
 
@@ -49,19 +52,29 @@ pub(super) fn comparison(comparison: &Comparison, format: CompareFormat) -> anyh
     }
 }
 
+/// What limits a comparison, a line each: what CSV has no room for.
+pub(super) fn unsaid(comparison: &Comparison) -> Vec<String> {
+    let all = comparison.notes.iter().map(|note| note.detail.clone());
+    let own = comparison.boards.iter().flat_map(|board| {
+        let notes = board.notes.iter();
+        notes.map(|note| format!("{}: {}", board.key, note.detail))
+    });
+    all.chain(own).map(|line| visible(&line)).collect()
+}
+
 fn csv(comparison: &Comparison) -> anyhow::Result<String> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
     for board in &comparison.boards {
         let style = optional(board.key.style_control);
         let start = [
-            board.key.category.clone(),
+            text_cell(&board.key.category),
             board.key.group.to_string(),
             style,
         ];
         for row in &board.models {
             let cells = [
-                row.model.clone(),
+                text_cell(&row.model),
                 "both".to_owned(),
                 optional(row.rank_before),
                 optional(row.rank_after),
@@ -81,7 +94,7 @@ fn csv(comparison: &Comparison) -> anyhow::Result<String> {
             ("only_after", &board.only_after),
         ] {
             for model in models {
-                let mut cells = vec![model.clone(), found.to_owned()];
+                let mut cells = vec![text_cell(model), found.to_owned()];
                 cells.resize(COLUMNS.len() - start.len(), String::new());
                 writer.write_record(start.iter().chain(&cells))?;
             }

@@ -3,7 +3,7 @@
 use agon_plot::Theme;
 use askama::Template;
 use axum::{
-    extract::{Path, State},
+    extract::{Path, State, rejection::PathRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Redirect, Response},
 };
@@ -18,6 +18,8 @@ use crate::{
     },
     http::{error::ApiError, extract::ApiQuery},
 };
+
+const SVG: &str = "image/svg+xml";
 
 /// An entry of the navigation between the table and the plots.
 pub(super) struct Tab {
@@ -200,10 +202,12 @@ fn about(kind: PlotKind, settings: &Settings) -> String {
 /// `GET /leaderboard/plots/{name}`: the page of a kind of plot, or with `.svg` or `.png` the plot as a file.
 pub(in super::super) async fn show(
     State(app): State<App>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     query: Result<ApiQuery<PlotQuery>, ApiError>,
     headers: HeaderMap,
 ) -> Response {
+    // What is no UTF-8 is the name of no plot.
+    let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     let result = match query {
         Ok(ApiQuery(query)) => answer(&app, &name, &query, &headers).await,
         Err(error) => Err(error.into()),
@@ -292,8 +296,8 @@ async fn file(
 ) -> Result<Response, Refusal> {
     let (media_type, extension, theme) = match format {
         PlotFormat::Png(theme) => ("image/png", "png", theme),
-        PlotFormat::Svg(theme) => ("image/svg+xml", "svg", theme),
-        PlotFormat::Embedded => ("image/svg+xml", "svg", Theme::Light),
+        PlotFormat::Svg(theme) => (SVG, "svg", theme),
+        PlotFormat::Embedded => (SVG, "svg", Theme::Light),
     };
     // Weak, as the same plot is sent compressed or not.
     let tag = format!("W/\"{}-{extension}-{theme:?}\"", source.version());
@@ -315,7 +319,13 @@ async fn file(
         ),
     ];
     if is_known(headers, &tag) {
-        return Ok((StatusCode::NOT_MODIFIED, caching).into_response());
+        let mut answer = (StatusCode::NOT_MODIFIED, caching).into_response();
+        if media_type == SVG {
+            // As on the answer with the plot, which is compressed for those who can read that (RFC 9110, 15.4.5).
+            let vary = HeaderValue::from_static("accept-encoding");
+            answer.headers_mut().insert(header::VARY, vary);
+        }
+        return Ok(answer);
     }
     let bytes = app
         .draw_plot(source, format)
@@ -325,7 +335,7 @@ async fn file(
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
         (header::CONTENT_DISPOSITION, disposition),
     ];
-    Ok((caching, described, bytes).into_response())
+    Ok((caching, described, bytes.to_vec()).into_response())
 }
 
 /// Whether the client has what the tag names (RFC 9110, 13.1.2: compared weakly).
