@@ -3,7 +3,7 @@
 
     python3 benches/style.py                        # answers that it makes up, with a fixed seed
     python3 benches/style.py --answers FILE.jsonl   # lines of {"text": …}, or records of Arena-Hard
-    python3 -m pip install tiktoken                 # for the comparison of tokens
+    python3 benches/style.py --tiktoken             # and tokens, where that library has its vocabularies in its cache
 
 The reference is what FastChat's monitor does, in our words: the patterns of docs/annotation.md, one `re.findall`
 each. Time is the processor's, the better of three rounds; a count that differs is an error, not a result.
@@ -84,6 +84,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", nargs="*", default=[])
     parser.add_argument("--n", type=int, default=4000, help="how many answers to make up (default: 4000)")
+    parser.add_argument("--tiktoken", action="store_true")
     options = parser.parse_args()
     texts = [text for path in options.answers for text in answers_of(path)] or list(made_up(options.n))
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
@@ -95,20 +96,14 @@ def main():
     if expected != ours["compat"]:
         sys.exit(f"the counts differ: {ours['compat']}, the reference has {expected}")
     row("Markdown, published patterns", seconds, ours["seconds"]["compat"], megabytes)
-    for name in ["commonmark", "text"]:
+    for name in ["commonmark", "text", "cl100k", "o200k"]:
         print(f"{name:30} {'':>14} {megabytes / ours['seconds'][name]:10.1f} MB/s")
-    try:
-        import tiktoken
-    except ImportError:
-        print("tiktoken is not installed: tokens are not compared")
+    if not options.tiktoken:
         return
+    import tiktoken
+
     for name, key in [("cl100k_base", "cl100k"), ("o200k_base", "o200k")]:
-        try:
-            encoding = tiktoken.get_encoding(name)
-        except Exception as error:
-            # The library fetches its vocabularies at the first use.
-            print(f"tiktoken has no {name} here ({type(error).__name__}): not compared")
-            continue
+        encoding = tiktoken.get_encoding(name)
         encode = lambda: sum(len(encoding.encode(text, allowed_special="all")) for text in texts)
         seconds, n_tokens = best_of(3, encode)
         if n_tokens != ours["tokens"][key]:

@@ -43,6 +43,8 @@ const CLAUSE_CONFIDENCE_MIN: f32 = 0.95;
 const MIXED_SHARE_MIN: f32 = 0.25;
 /// Letters that a second language needs to count.
 const MIXED_LETTERS_MIN: u32 = 12;
+/// Words one after another that it needs, too, so that names in the letters of another script do not make a mixture.
+const MIXED_RUN_MIN: u32 = 3;
 /// Surprise a letter, in nats, above which a text is in no language that is known.
 const SURPRISE_MAX: f32 = 4.0;
 /// Confidence below which there is no answer.
@@ -50,7 +52,7 @@ const CONFIDENCE_MIN: f32 = 0.3;
 /// How many nats of evidence are worth one: letters of a word are not independent.
 const TEMPERATURE: f32 = 3.0;
 /// By how many nats a common language is expected rather than another.
-const COMMON_NATS: f32 = 4.0;
+const COMMON_NATS: f32 = 3.0;
 
 /// A language that the annotator knows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,7 +181,9 @@ pub struct ConversationLanguage {
 pub fn conversation_language(messages: &[Message<'_>]) -> ConversationLanguage {
     let of = |role: Role| messages.iter().filter(move |message| message.role == role);
     ConversationLanguage {
-        first_user: of(Role::User).next().map(|message| detect_language(message.text)),
+        first_user: of(Role::User)
+            .next()
+            .map(|message| detect_language(message.text)),
         answers: of(Role::Assistant)
             .map(|message| detect_language(message.text))
             .collect(),
@@ -229,7 +233,9 @@ pub fn detect_language(text: &str) -> LanguageLabel {
                 share: share_of(found),
             };
             let counts = found.language == Some(main_language)
-                || share.share >= MIXED_SHARE_MIN && found.n_letters >= MIXED_LETTERS_MIN;
+                || share.share >= MIXED_SHARE_MIN
+                    && found.n_letters >= MIXED_LETTERS_MIN
+                    && (found.is_certain || found.longest_run >= MIXED_RUN_MIN);
             counts.then_some((share, found.confidence))
         })
         .collect();
@@ -250,6 +256,8 @@ struct Clause {
     script: Script,
     n_letters: u32,
     n_words: u32,
+    /// Most words one after another.
+    longest_run: u32,
     /// Steps of every class, if the script has several languages.
     totals: Vec<u32>,
     n_predicted: u32,
@@ -262,6 +270,8 @@ struct Found {
     language: Option<Language>,
     n_letters: u32,
     confidence: f32,
+    /// Most words one after another.
+    longest_run: u32,
     is_certain: bool,
 }
 
@@ -290,14 +300,21 @@ fn settle_han(prose: &mut Prose) {
 /// The words of a clause, sorted by script and scored.
 fn by_script(words: &[Word]) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = Vec::new();
-    for word in words {
-        let at = match clauses.iter().position(|clause| clause.script == word.script) {
+    let mut run = 0;
+    for (word_idx, word) in words.iter().enumerate() {
+        let goes_on = word_idx > 0 && words[word_idx - 1].script == word.script;
+        run = if goes_on { run + 1 } else { 1 };
+        let at = match clauses
+            .iter()
+            .position(|clause| clause.script == word.script)
+        {
             Some(at) => at,
             None => {
                 clauses.push(Clause {
                     script: word.script,
                     n_letters: 0,
                     n_words: 0,
+                    longest_run: 0,
                     totals: Vec::new(),
                     n_predicted: 0,
                 });
@@ -309,6 +326,7 @@ fn by_script(words: &[Word]) -> Vec<Clause> {
         let n_letters = u32::try_from(word.letters.len()).unwrap_or(u32::MAX);
         clause.n_letters += n_letters * word.script.weight();
         clause.n_words += 1;
+        clause.longest_run = clause.longest_run.max(run);
         if word.script.is_shared() {
             clause.totals.resize(NGRAMS.classes.len(), 0);
             let range = NGRAMS.classes_of(word.script);
@@ -337,14 +355,12 @@ fn shares(clauses: &[Clause]) -> Vec<Found> {
                 language: script.only_language().and_then(Language::from_code),
                 n_letters: of_script.iter().map(|clause| clause.n_letters).sum(),
                 confidence: 1.0,
+                longest_run: 0,
                 is_certain: script != Script::Other,
             });
         }
     }
-    found.sort_by(|a, b| {
-        (b.n_letters, a.language)
-            .cmp(&(a.n_letters, b.language))
-    });
+    found.sort_by(|a, b| (b.n_letters, a.language).cmp(&(a.n_letters, b.language)));
     found
 }
 
@@ -373,11 +389,13 @@ fn shares_in(clauses: &[&Clause], script: Script) -> Vec<Found> {
             Some(other) => {
                 other.n_letters += clause.n_letters;
                 other.confidence = other.confidence.max(confidence);
+                other.longest_run = other.longest_run.max(clause.longest_run);
             }
             None => found.push(Found {
                 language,
                 n_letters: clause.n_letters,
                 confidence,
+                longest_run: clause.longest_run,
                 is_certain: false,
             }),
         }
@@ -393,20 +411,23 @@ struct Best {
 /// The likeliest class of a script.
 fn best(totals: &[u32], n_predicted: u32, script: Script) -> Best {
     let range = NGRAMS.classes_of(script);
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand letters of at most 255 steps")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a few thousand letters of at most 255 steps"
+    )]
     let nats: Vec<f32> = range
         .clone()
         .map(|class| {
             let language = NGRAMS.classes[class].language;
-            let rare = if language.is_common() { 0.0 } else { COMMON_NATS };
+            let rare = if language.is_common() {
+                0.0
+            } else {
+                COMMON_NATS
+            };
             totals[class] as f32 / STEPS_PER_NAT + rare
         })
         .collect();
-    let Some((at, least)) = nats
-        .iter()
-        .enumerate()
-        .min_by(|a, b| a.1.total_cmp(b.1))
-    else {
+    let Some((at, least)) = nats.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)) else {
         return Best {
             language: None,
             confidence: 0.0,

@@ -11,7 +11,10 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use super::{Language, script::Script};
+use super::{
+    Language,
+    script::{N_SCRIPTS, Script},
+};
 
 /// The edge of a word, in keys.
 const EDGE: u32 = 0x20;
@@ -37,6 +40,8 @@ pub(super) struct Ngrams {
     /// Open addressing: the key, and where its entries begin, or 0.
     slots: Vec<(u32, u32)>,
     bytes: &'static [u8],
+    /// For each script, its classes, which stand together.
+    by_script: [Range<usize>; N_SCRIPTS],
 }
 
 /// The one that is part of the program, unpacked at its first use (some milliseconds).
@@ -47,7 +52,7 @@ pub(super) static NGRAMS: LazyLock<Ngrams> = LazyLock::new(|| {
 
 impl Ngrams {
     /// Reads the file, or `None` if it is not one.
-    fn read(bytes: &'static [u8]) -> Option<Self> {
+    pub(super) fn read(bytes: &'static [u8]) -> Option<Self> {
         let mut at = 0_usize;
         let mut take = |n: usize| {
             let taken = bytes.get(at..at.checked_add(n)?)?;
@@ -80,19 +85,26 @@ impl Ngrams {
             slots[slot] = (key, u32::try_from(entries_at - 1).ok()?);
             take(2 * usize::from(head[0]))?;
         }
+        let mut by_script = [const { 0..0 }; N_SCRIPTS];
+        for (at, class) in classes.iter().enumerate() {
+            let range: &mut Range<usize> = &mut by_script[class.script as usize];
+            match range.len() {
+                0 => *range = at..at + 1,
+                _ if range.end == at => range.end += 1,
+                _ => return None,
+            }
+        }
         Some(Self {
             classes,
             slots,
             bytes,
+            by_script,
         })
     }
 
-    /// The classes of a script, which stand together.
+    /// The classes of a script.
     pub(super) fn classes_of(&self, script: Script) -> Range<usize> {
-        let is_of = |class: &Class| class.script == script;
-        let start = self.classes.iter().position(is_of).unwrap_or(0);
-        let n = self.classes[start..].iter().take_while(|class| is_of(class));
-        start..start + n.count()
+        self.by_script[script as usize].clone()
     }
 
     /// Class and step of each entry of an n-gram.
@@ -117,7 +129,9 @@ impl Ngrams {
         let mut steps = [FLOOR; CLASSES_MAX];
         let code_at = |place: usize| match place {
             0 => EDGE,
-            _ => word.get(place - 1).map_or(EDGE, |letter| u32::from(*letter)),
+            _ => word
+                .get(place - 1)
+                .map_or(EDGE, |letter| u32::from(*letter)),
         };
         for last in 1..word.len() + 2 {
             steps[classes.clone()].fill(FLOOR);

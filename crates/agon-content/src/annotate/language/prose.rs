@@ -18,8 +18,6 @@ pub(super) struct Word {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Prose {
     pub(super) clauses: Vec<Vec<Word>>,
-    /// Whether code was left out.
-    pub(super) has_code: bool,
 }
 
 /// Longest word, in letters. What is longer is not a word of any language, but of base64.
@@ -37,7 +35,6 @@ pub(super) fn read(text: &str, letters_max: usize) -> Prose {
             .find(|mark| trimmed.starts_with(mark));
         match (fence, opens) {
             (None, Some(mark)) => {
-                prose.has_code = true;
                 // A fence that opens and closes in one line is a span.
                 if !trimmed[mark.len()..].contains(mark) {
                     fence = Some(mark);
@@ -51,11 +48,12 @@ pub(super) fn read(text: &str, letters_max: usize) -> Prose {
             (Some(_), _) => continue,
             (None, None) => {}
         }
-        let plain = PATTERNS.not_prose.replace_all(line, "\n");
-        if is_code(line) {
-            prose.has_code = true;
+        let line: String = line.nfc().collect();
+        let line = PATTERNS.spans.replace_all(&line, "\n");
+        if is_code(&line) {
             continue;
         }
+        let plain = PATTERNS.not_prose.replace_all(&line, "\n");
         n_letters += read_line(&plain, &mut prose.clauses);
         if n_letters >= letters_max {
             break;
@@ -80,7 +78,7 @@ fn read_line(line: &str, clauses: &mut Vec<Vec<Word>>) -> usize {
             });
         }
     };
-    for character in line.nfc() {
+    for character in line.chars() {
         if is_letter(character) {
             let found = Script::of(character);
             // The long vowel mark of Japanese and letters that only modify go with the word they are in.
@@ -116,9 +114,37 @@ const fn is_modifier(character: char) -> bool {
 const fn ends_clause(character: char) -> bool {
     matches!(
         character,
-        '\n' | '.' | '!' | '?' | ':' | ';' | '"' | '(' | ')' | '[' | ']' | '|' | '«' | '»' | '“'
-            | '”' | '„' | '。' | '！' | '？' | '：' | '；' | '「' | '」' | '『' | '』' | '（' | '）'
-            | '،' | '؟' | '।' | '—'
+        '\n' | '.'
+            | '!'
+            | '?'
+            | ':'
+            | ';'
+            | '"'
+            | '('
+            | ')'
+            | '['
+            | ']'
+            | '|'
+            | '«'
+            | '»'
+            | '“'
+            | '”'
+            | '„'
+            | '。'
+            | '！'
+            | '？'
+            | '：'
+            | '；'
+            | '「'
+            | '」'
+            | '『'
+            | '』'
+            | '（'
+            | '）'
+            | '،'
+            | '؟'
+            | '।'
+            | '—'
     )
 }
 
@@ -128,16 +154,19 @@ fn is_code(line: &str) -> bool {
     if PATTERNS.statement.is_match(line) {
         return true;
     }
-    let n_letters = line.chars().filter(|character| character.is_alphabetic()).count();
+    let n_letters = line
+        .chars()
+        .filter(|character| character.is_alphabetic())
+        .count();
     let n_signs = line
         .bytes()
-        .filter(|byte| b"{}[]()<>;=_+*/\\|&^%$#@~".contains(byte))
+        .filter(|byte| b"{}[]<>;=_+*/\\|&^%$#@".contains(byte))
         .count();
     n_signs >= 3 && n_signs * 4 >= n_letters
-        || line.ends_with(['{', '}', ';']) && n_signs >= 2 && line.is_ascii()
 }
 
 struct Patterns {
+    spans: Regex,
     not_prose: Regex,
     statement: Regex,
 }
@@ -146,18 +175,18 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     // Expect safety: the patterns are constants, and every test of this module compiles them.
     let compile = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
     Patterns {
+        // Code, and formulas.
+        spans: compile(r"`[^`]*`|\$\$[^$]*\$\$|\$[^$\s][^$]*\$"),
+        // Addresses, mail and handles, markup, commands of formulas, files and identifiers.
         not_prose: compile(concat!(
-            "`[^`\n]*`",                                  // code
-            r"|(?i:https?|ftp)://\S+|(?i:www)\.\S+",       // addresses
-            r"|[\w.+-]+@[\w-]+\.[\w.-]+|@\w+",             // mail, handles
-            r"|<[/!a-zA-Z][^<>]*>|&[a-zA-Z]+;",            // markup
-            r"|\$\$[^$]*\$\$|\$[^$\s][^$]*\$|\\[a-zA-Z]+", // formulas
-            r"|\b\w+[./\\_]\w[\w./\\]*\b",                 // files, identifiers
+            r"(?i:https?|ftp)://\S+|(?i:www)\.\S+|[\w.+-]+@[\w-]+\.[\w.-]+|@\w+",
+            r"|<[/!a-zA-Z][^<>]*>|&[a-zA-Z]+;|\\[a-zA-Z]+|\b\w+[./\\_]\w[\w./\\]*\b",
         )),
         statement: compile(concat!(
             r"^(?:import [\w.]+(?: as \w+)?;?$|from [\w.]+ import |def \w+\(|class \w+[(:{]|#include\b|#!/|",
             r"(?:public|private|static|const|let|var|int|void|return|func|fn|package|using|namespace)\s.*[;{(=]|",
             r"(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*\b(?:FROM|INTO|SET|TABLE)\b|",
+            r"[\w.\[\]]+ ?[-+*/|&]?= ?\S|[\w.]+\([^()]*\);?$|.*\w[(=].*;$|.*[{}]$|",
             r"(?:sudo|pip|apt|npm|git|docker|cd|ls|cargo) [\w./-]+|\$ |>>> |</?\w+[^>]*>$)"
         )),
     }

@@ -3,7 +3,7 @@
 //! One look at each line's beginning, and one at each asterisk and underscore.
 //! The tests hold it against the patterns themselves.
 
-use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
+use std::{borrow::Cow, collections::HashMap, ops::Range, sync::LazyLock};
 
 use agon_domain::MarkdownCounts;
 use aho_corasick::AhoCorasick;
@@ -36,7 +36,11 @@ pub fn markdown_counts(answers: &[&str]) -> MarkdownCounts {
 fn count_line(text: &str, at: usize, counts: &mut MarkdownCounts) {
     let bytes = text.as_bytes();
     if bytes[at] == b'#' {
-        let level = bytes[at..].iter().take(7).take_while(|byte| **byte == b'#').count();
+        let level = bytes[at..]
+            .iter()
+            .take(7)
+            .take_while(|byte| **byte == b'#')
+            .count();
         if level <= 6 && space_at(text, at + level).is_some() {
             counts.headers[level - 1] += 1;
         }
@@ -53,7 +57,10 @@ fn count_line(text: &str, at: usize, counts: &mut MarkdownCounts) {
     match bytes.get(at) {
         Some(b'-' | b'*' | b'+') if space_at(text, at + 1).is_some() => counts.list_unordered += 1,
         Some(b'0'..=b'9') => {
-            let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let n_digits = bytes[at..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
             match bytes.get(at + n_digits) {
                 Some(b'.') => {
                     counts.list_ordered += u32::from(space_at(text, at + n_digits + 1).is_some());
@@ -127,24 +134,68 @@ fn count_bold(bytes: &[u8], counts: &mut MarkdownCounts) {
 
 /// Deletes the inside of each code block wherever that text stands, block after block.
 pub(super) fn without_code(text: &str) -> Cow<'_, str> {
-    let insides = insides(text);
-    if insides.is_empty() {
+    let places = insides(text);
+    if places.is_empty() {
         return Cow::Borrowed(text);
     }
-    if insides.len() <= FEW_BLOCKS {
-        let mut text = text.to_owned();
-        for inside in insides {
-            if memmem::find(text.as_bytes(), inside.as_bytes()).is_some() {
-                text = text.replace(inside, "");
-            }
+    let is_few = places.len() <= FEW_BLOCKS;
+    if is_few && places.iter().all(|place| stands_once(text, place)) {
+        // The common case. No deletion makes another one match, since backticks stay between them.
+        let mut rest = String::with_capacity(text.len());
+        let mut end = 0;
+        for place in places {
+            rest.push_str(&text[end..place.start]);
+            end = place.end;
         }
-        return Cow::Owned(text);
+        rest.push_str(&text[end..]);
+        return Cow::Owned(rest);
+    }
+    let insides: Vec<&str> = places.into_iter().map(|place| &text[place]).collect();
+    if is_few {
+        let delete = |text, inside: &&str| deleted(text, inside);
+        return insides.iter().fold(Cow::Borrowed(text), delete);
     }
     Cow::Owned(without_many(text, &insides))
 }
 
+/// Whether what stands at `place` surely stands nowhere else: a quick look for its beginning.
+fn stands_once(text: &str, place: &Range<usize>) -> bool {
+    const HEAD_BYTES: usize = 16;
+    const LOOKS_MAX: usize = 32;
+    let (text, inside) = (text.as_bytes(), &text.as_bytes()[place.clone()]);
+    let head = memmem::Finder::new(&inside[..inside.len().min(HEAD_BYTES)]);
+    let mut from = 0;
+    for _ in 0..LOOKS_MAX {
+        let Some(offset) = head.find(&text[from..]) else {
+            return true;
+        };
+        let at = from + offset;
+        if at != place.start && text[at..].starts_with(inside) {
+            return false;
+        }
+        from = at + 1;
+    }
+    false
+}
+
+/// `text` without `inside`, which is not empty.
+fn deleted<'a>(text: Cow<'a, str>, inside: &str) -> Cow<'a, str> {
+    let finder = memmem::Finder::new(inside);
+    if finder.find(text.as_bytes()).is_none() {
+        return text;
+    }
+    let mut rest = String::with_capacity(text.len() - inside.len());
+    let mut end = 0;
+    for at in finder.find_iter(text.as_bytes()) {
+        rest.push_str(&text[end..at]);
+        end = at + inside.len();
+    }
+    rest.push_str(&text[end..]);
+    Cow::Owned(rest)
+}
+
 /// The insides of all code blocks that are not empty: what matches between "```" and "```" without a backtick.
-fn insides(text: &str) -> Vec<&str> {
+fn insides(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -161,7 +212,7 @@ fn insides(text: &str) -> Vec<&str> {
         let end = inside + length;
         if bytes[end..].starts_with(b"```") {
             if length > 0 {
-                found.push(&text[inside..end]);
+                found.push(inside..end);
             }
             at = end + 3;
         } else {
@@ -178,11 +229,11 @@ fn insides(text: &str) -> Vec<&str> {
 fn without_many(text: &str, insides: &[&str]) -> String {
     let Some(blocks) = Blocks::new(insides) else {
         // More patterns than the automaton has numbers for: the plain way.
-        let mut text = text.to_owned();
-        for inside in insides {
-            text = text.replace(inside, "");
-        }
-        return text;
+        let delete = |text, inside: &&str| deleted(text, inside);
+        return insides
+            .iter()
+            .fold(Cow::Borrowed(text), delete)
+            .into_owned();
     };
     let mut out = String::with_capacity(text.len());
     for (run_idx, run) in text.split('`').enumerate() {
@@ -228,7 +279,9 @@ impl<'a> Blocks<'a> {
             .find_overlapping_iter(run)
             .filter_map(|found| {
                 let places = &self.places[found.pattern().as_usize()];
-                places.get(places.partition_point(|place| *place < from)).copied()
+                places
+                    .get(places.partition_point(|place| *place < from))
+                    .copied()
             })
             .min()
     }
@@ -240,17 +293,12 @@ impl<'a> Blocks<'a> {
         let mut run = Cow::Borrowed(run);
         let mut from = 0;
         while let Some(first) = self.first_in(&run, from) {
-            run = Cow::Owned(run.replace(self.insides[first], ""));
+            run = deleted(run, self.insides[first]);
             from = first + 1;
             let rest = &self.insides[from..];
-            if run.len() > 8 * rest.len() {
-                // A long run: looking for each of the rest is quicker than for all of them again and again.
-                for inside in rest {
-                    if memmem::find(run.as_bytes(), inside.as_bytes()).is_some() {
-                        run = Cow::Owned(run.replace(inside, ""));
-                    }
-                }
-                break;
+            if run.len().saturating_pow(2) > 16 * rest.len() {
+                // A long run: looking for each of the rest is quicker than for all of them after every deletion.
+                return rest.iter().fold(run, |run, inside| deleted(run, inside));
             }
         }
         run
