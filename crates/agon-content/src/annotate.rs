@@ -1,5 +1,6 @@
 //! Annotators label content; they never gate it. Each has a name and a version, kept beside every label it gives.
 
+pub mod category;
 pub mod identity;
 pub mod style;
 
