@@ -1,7 +1,9 @@
 //! Annotators label content; they never gate it. Each has a name and a version, kept beside every label it gives.
 
+pub mod agreement;
 pub mod category;
 pub mod identity;
+pub mod refusal;
 pub mod style;
 
 /// Who gave a label.
@@ -14,3 +16,6 @@ pub struct Annotator {
     /// The version of its rules.
     pub version: u32,
 }
+
+#[cfg(test)]
+mod tests;
