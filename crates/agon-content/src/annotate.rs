@@ -18,4 +18,4 @@ pub struct Annotator {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

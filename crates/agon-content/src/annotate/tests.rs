@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 /// The bytes of a file of the shared test data, or `None` after saying that it is absent.
-pub(super) fn shared(path: &str) -> Option<Vec<u8>> {
+pub(crate) fn shared(path: &str) -> Option<Vec<u8>> {
     #[expect(
         clippy::disallowed_methods,
         reason = "a test reads where the shared data are"
@@ -19,7 +19,7 @@ pub(super) fn shared(path: &str) -> Option<Vec<u8>> {
 }
 
 /// The values of a file with one JSON value a line.
-pub(super) fn json_lines(bytes: &[u8]) -> Vec<Value> {
+pub(crate) fn json_lines(bytes: &[u8]) -> Vec<Value> {
     String::from_utf8_lossy(bytes)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -27,7 +27,7 @@ pub(super) fn json_lines(bytes: &[u8]) -> Vec<Value> {
 }
 
 /// The fields of each line of a fixture; `\n` in a field is a line break, `\\` a backslash.
-pub(super) fn tab_separated(text: &str) -> Vec<Vec<String>> {
+pub(crate) fn tab_separated(text: &str) -> Vec<Vec<String>> {
     text.lines()
         .filter(|line| !line.starts_with('#'))
         .map(|line| {
