@@ -10,44 +10,62 @@ use crate::templates::{Numbers, Templates};
 const ENGLISH_TEXTS: usize = 36;
 const OTHER_TEXTS: usize = 16;
 
-/// What a text is used for. Families, not texts, are split, so that no measured text differs from a trained one by a slot alone.
+/// Where a text comes from, which says what it is used for and how much it weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    Train,
-    Validation,
-    Test,
+pub(crate) enum Source {
+    /// A template. Families, not texts, are held out, so that no measured text differs from a trained one by a slot alone.
+    Template { is_held_out: bool },
+    /// A prompt of ours as people type them.
+    Natural,
+    /// A prompt of Arena-Hard v2.
+    ArenaHard { is_held_out: bool },
 }
+
+impl Source {
+    /// How much one text of it weighs. Real and natural texts are few, and nearer to what the model will see.
+    pub(crate) const fn weight(self) -> f64 {
+        match self {
+            Self::Template { .. } => 1.0,
+            Self::Natural => 8.0,
+            Self::ArenaHard { .. } => 4.0,
+        }
+    }
+
+    /// Whether the thresholds are chosen on it.
+    pub(crate) const fn is_for_thresholds(self) -> bool {
+        matches!(self, Self::Natural | Self::ArenaHard { is_held_out: false })
+    }
+}
+
+/// Parts that the texts for thresholds are cut into; each is scored by a model that did not see it.
+pub(crate) const FOLDS: u64 = 5;
 
 /// A text with a label for each class: yes, no, or unsure.
 #[derive(Debug)]
 pub(crate) struct Example {
     pub(crate) text: String,
     pub(crate) labels: Vec<Option<bool>>,
-    pub(crate) part: Part,
-    /// Language, or the name of the set.
-    pub(crate) language: String,
-    family: String,
-    /// Names of the labels that hold, and of the unsure ones with `?`.
-    names: Vec<String>,
+    pub(crate) source: Source,
+    /// One of [`FOLDS`].
+    pub(crate) fold: u64,
+    pub(crate) is_english: bool,
 }
 
-impl Example {
-    pub(crate) fn source(&self) -> &str {
-        match self.language.as_str() {
-            "en" | "arena-hard" => &self.language,
-            _ => "other",
-        }
-    }
-
-    pub(crate) fn to_line(&self) -> String {
-        let names = if self.names.is_empty() {
-            "none".to_owned()
-        } else {
-            self.names.join(",")
-        };
-        let text = self.text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', " ");
-        format!("{}\t{}\t{names}\t{text}", self.language, self.family)
-    }
+/// The labels of classes, given those that hold and those that are unsure.
+fn labels(classes: &[&str], holds: &[String], unsure: &[String]) -> Vec<Option<bool>> {
+    let has = |list: &[String], class: &str| list.iter().any(|label| label == class);
+    classes
+        .iter()
+        .map(|class| {
+            if has(holds, class) {
+                Some(true)
+            } else if has(unsure, class) {
+                None
+            } else {
+                Some(false)
+            }
+        })
+        .collect()
 }
 
 /// The texts that the templates of a folder make, in the order of the files' names.
@@ -68,42 +86,45 @@ pub(crate) fn synthetic(folder: &Path, classes: &[&str]) -> Vec<Example> {
             let texts: BTreeSet<String> = (0..n_texts)
                 .map(|_| templates.fill(template, &mut numbers))
                 .collect();
-            let part = match template.family % 4 {
-                3 => Part::Validation,
-                0 => Part::Test,
-                _ => Part::Train,
-            };
-            let labels = classes
-                .iter()
-                .map(|class| {
-                    let has = |list: &[String]| list.iter().any(|label| label == class);
-                    if has(&template.labels) {
-                        Some(true)
-                    } else if has(&template.unsure) {
-                        None
-                    } else {
-                        Some(false)
-                    }
-                })
-                .collect::<Vec<_>>();
-            let first = template.labels.first().map_or("none", String::as_str);
-            let names: Vec<String> = template
-                .labels
-                .iter()
-                .cloned()
-                .chain(template.unsure.iter().map(|label| format!("?{label}")))
-                .collect();
             examples.extend(texts.into_iter().map(|text| Example {
                 text,
-                labels: labels.clone(),
-                part,
-                language: language.clone(),
-                family: format!("{first}/{}", template.family),
-                names: names.clone(),
+                labels: labels(classes, &template.labels, &template.unsure),
+                source: Source::Template {
+                    is_held_out: template.family % 4 == 0,
+                },
+                fold: 0,
+                is_english: language == "en",
             }));
         }
     }
     examples
+}
+
+/// The prompts of `models/natural.tsv`.
+pub(crate) fn natural(path: &Path, classes: &[&str]) -> Vec<Example> {
+    fs::read_to_string(path)
+        .unwrap()
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .zip(0..)
+        .map(|(line, row)| {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [language, _, names, text] = fields[..] else {
+                panic!("`{line}` has not four fields");
+            };
+            let (unsure, holds): (Vec<&str>, Vec<&str>) =
+                names.split(',').partition(|name| name.starts_with('?'));
+            let holds: Vec<String> = holds.into_iter().map(str::to_owned).collect();
+            let unsure: Vec<String> = unsure.iter().map(|name| name[1..].to_owned()).collect();
+            Example {
+                text: text.to_owned(),
+                labels: labels(classes, &holds, &unsure),
+                source: Source::Natural,
+                fold: row % FOLDS,
+                is_english: language == "en",
+            }
+        })
+        .collect()
 }
 
 /// The prompts of Arena-Hard v2, whose one label each says which of coding, mathematics and creative writing it was drawn for.
@@ -124,30 +145,17 @@ pub(crate) fn arena_hard(data: &Path, classes: &[&str]) -> Vec<Example> {
                 "creative_writing" => ("creative_writing", &["humor", "if"]),
                 other => panic!("`{other}` is no label of Arena-Hard v2"),
             };
+            let unsure: Vec<String> = unsure.iter().map(|&name| name.to_owned()).collect();
             // The identifier is hexadecimal and drawn at random.
-            let part = match u64::from_str_radix(&uid[..8], 16).unwrap() % 10 {
-                0..=5 => Part::Train,
-                6 => Part::Validation,
-                _ => Part::Test,
-            };
+            let hash = u64::from_str_radix(&uid[..8], 16).unwrap();
             Example {
                 text: row["prompt"].as_str().unwrap().to_owned(),
-                labels: classes
-                    .iter()
-                    .map(|class| {
-                        if *class == holds {
-                            Some(true)
-                        } else if unsure.contains(class) {
-                            None
-                        } else {
-                            Some(false)
-                        }
-                    })
-                    .collect(),
-                part,
-                language: "arena-hard".to_owned(),
-                family: label.to_owned(),
-                names: vec![holds.to_owned()],
+                labels: labels(classes, &[holds.to_owned()], &unsure),
+                source: Source::ArenaHard {
+                    is_held_out: hash % 10 >= 7,
+                },
+                fold: hash % FOLDS,
+                is_english: false,
             }
         })
         .collect()

@@ -1,11 +1,11 @@
-//! Logistic regression by AdaGrad, quantised to eight bits, with thresholds from the validation part.
+//! Logistic regression by AdaGrad, quantised to eight bits, with thresholds by cross-validation.
 
 use std::fmt;
 
 use agon_content::annotate::category::linear::{Class, Model, buckets, sigmoid};
 
 use crate::{
-    examples::{Example, Part},
+    examples::{Example, FOLDS},
     templates::Numbers,
 };
 
@@ -18,34 +18,44 @@ const DECAY: f64 = 2e-5;
 #[derive(Debug)]
 pub(crate) struct Choice {
     pub(crate) n_buckets: u32,
-    /// Share of right ones that the labels `true` are to have in the validation part.
+    /// Share of right ones that the labels `true` are to have.
     pub(crate) precision_min: f64,
     /// Share of right ones that the labels `false` are to have.
     pub(crate) absence_min: f64,
 }
 
-/// Trains one classifier for each class over shared buckets.
-pub(crate) fn train(names: &[&str], examples: &[Example], choice: &Choice) -> Model {
-    let rows: Vec<Vec<u32>> = examples
+/// Trains one classifier for each class over shared buckets, on the examples that `is_used` picks. Its thresholds are one half.
+pub(crate) fn train(
+    names: &[&str],
+    examples: &[Example],
+    n_buckets: u32,
+    is_used: &dyn Fn(&Example) -> bool,
+) -> Model {
+    let used: Vec<&Example> = examples.iter().filter(|example| is_used(example)).collect();
+    let rows: Vec<Vec<u32>> = used
         .iter()
-        .map(|example| buckets(&example.text, choice.n_buckets))
+        .map(|example| buckets(&example.text, n_buckets))
         .collect();
-    let n_buckets = usize::try_from(choice.n_buckets).unwrap();
     let mut model = Model {
         classes: Vec::new(),
-        n_buckets: choice.n_buckets,
-        weights: vec![0; n_buckets * names.len()],
+        n_buckets,
+        weights: vec![0; position(n_buckets) * names.len()],
     };
     for (idx, name) in names.iter().enumerate() {
-        let (weights, bias) = fit(idx, examples, &rows, n_buckets);
-        let largest = weights.iter().fold(1e-9_f64, |max, weight| max.max(weight.abs()));
+        let (weights, bias) = fit(idx, &used, &rows, position(n_buckets));
+        let largest = weights
+            .iter()
+            .fold(1e-9_f64, |max, weight| max.max(weight.abs()));
         let scale = largest / 127.0;
         for (bucket, weight) in weights.iter().enumerate() {
             #[expect(clippy::cast_possible_truncation, reason = "at most 127 by the scale")]
             let small = (weight / scale).round() as i8;
             model.weights[bucket * names.len() + idx] = small;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a file holds single precision")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a file holds single precision"
+        )]
         model.classes.push(Class {
             name: (*name).to_owned(),
             scale: scale as f32,
@@ -54,21 +64,23 @@ pub(crate) fn train(names: &[&str], examples: &[Example], choice: &Choice) -> Mo
             false_to: 0.5,
         });
     }
-    choose_thresholds(&mut model, examples, choice);
     model
 }
 
-fn fit(class: usize, examples: &[Example], rows: &[Vec<u32>], n_buckets: usize) -> (Vec<f64>, f64) {
+fn fit(class: usize, examples: &[&Example], rows: &[Vec<u32>], n_buckets: usize) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..examples.len())
-        .filter(|&idx| examples[idx].part == Part::Train && examples[idx].labels[class].is_some())
+        .filter(|&idx| examples[idx].labels[class].is_some())
         .collect();
-    let n_true = order
-        .iter()
-        .filter(|&&idx| examples[idx].labels[class] == Some(true))
-        .count();
     let ratio = |n: usize| f64::from(u32::try_from(n).unwrap());
+    let weight_of = |holds: bool| -> f64 {
+        order
+            .iter()
+            .filter(|&&idx| examples[idx].labels[class] == Some(holds))
+            .map(|&idx| examples[idx].source.weight())
+            .sum()
+    };
     // Rare classes weigh more, by the square root, which is between counting texts and counting classes alike.
-    let true_weight = (ratio(order.len() - n_true) / ratio(n_true.max(1))).sqrt();
+    let true_weight = (weight_of(false) / weight_of(true).max(1.0)).sqrt();
     let mut weights = vec![0.0_f64; n_buckets];
     let mut squares = vec![1e-8_f64; n_buckets];
     let (mut bias, mut bias_square) = (0.0_f64, 1e-8_f64);
@@ -82,7 +94,7 @@ fn fit(class: usize, examples: &[Example], rows: &[Vec<u32>], n_buckets: usize) 
             let value = 1.0 / ratio(row.len().max(1)).sqrt();
             let sum: f64 = row.iter().map(|&bucket| weights[position(bucket)]).sum();
             let holds = examples[idx].labels[class] == Some(true);
-            let weight = if holds { true_weight } else { 1.0 };
+            let weight = examples[idx].source.weight() * if holds { true_weight } else { 1.0 };
             let error = weight * (sigmoid(bias + value * sum) - if holds { 1.0 } else { 0.0 });
             for &bucket in row {
                 let bucket = position(bucket);
@@ -101,13 +113,28 @@ fn position(bucket: u32) -> usize {
     usize::try_from(bucket).unwrap()
 }
 
-/// The widest range of each verdict that is as right as asked for in the validation part.
-fn choose_thresholds(model: &mut Model, examples: &[Example], choice: &Choice) {
-    let scored: Vec<(Vec<f64>, &Example)> = examples
-        .iter()
-        .filter(|example| example.part == Part::Validation)
-        .map(|example| (model.probabilities(&example.text), example))
-        .collect();
+/// For each class the widest range of each verdict that is as right as asked for, on texts that the scoring model did not see.
+pub(crate) fn choose_thresholds(
+    model: &mut Model,
+    names: &[&str],
+    examples: &[Example],
+    choice: &Choice,
+    is_used: &dyn Fn(&Example) -> bool,
+) {
+    let mut scored: Vec<(Vec<f64>, &Example)> = Vec::new();
+    for fold in 0..FOLDS {
+        let is_apart =
+            |example: &Example| example.source.is_for_thresholds() && example.fold == fold;
+        let other = train(names, examples, choice.n_buckets, &|example| {
+            is_used(example) && !is_apart(example)
+        });
+        scored.extend(
+            examples
+                .iter()
+                .filter(|example| is_apart(example))
+                .map(|example| (other.probabilities(&example.text), example)),
+        );
+    }
     for (idx, class) in model.classes.iter_mut().enumerate() {
         let judged: Vec<(f64, bool)> = scored
             .iter()

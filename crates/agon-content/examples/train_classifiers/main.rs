@@ -4,8 +4,8 @@
 //! AGON_TESTDATA=… scripts/train-classifiers
 //! ```
 //!
-//! Inputs: the templates in `models/templates/` and `models/refusal/`, which are ours, and the labelled prompts of Arena-Hard v2 in `AGON_TESTDATA/text/categories`, which are read and not kept.
-//! Outputs: `models/categories.bin`, `models/refusal.bin`, and the held-out synthetic texts in `fixtures/`, on which the tests measure.
+//! Inputs: the templates in `models/templates/` and `models/refusal/` and the prompts in `models/natural.tsv`, which are ours, and the labelled prompts of Arena-Hard v2 in `AGON_TESTDATA/text/categories`, which are read and not kept.
+//! Outputs: `models/categories.bin` and `models/refusal.bin`, and on standard output how they do on what they did not see.
 //! No clock, no thread and no random number from outside takes part.
 
 #![expect(
@@ -23,8 +23,8 @@ use std::{fs, path::Path};
 use agon_content::annotate::category::{WORDS_LABEL, linear::Model};
 
 use self::{
-    examples::{Example, Part, arena_hard, synthetic},
-    logistic::{Choice, train},
+    examples::{Example, Source, arena_hard, natural, synthetic},
+    logistic::{Choice, choose_thresholds, measure, train},
 };
 
 fn main() {
@@ -33,75 +33,81 @@ fn main() {
         clippy::disallowed_methods,
         reason = "where the labelled prompts are is told by the environment, as in the tests"
     )]
-    let data = std::env::var("AGON_TESTDATA").expect("AGON_TESTDATA: the folder of labelled prompts");
+    let data =
+        std::env::var("AGON_TESTDATA").expect("AGON_TESTDATA: the folder of labelled prompts");
 
-    let categories: Vec<&str> = WORDS_LABEL.iter().map(|category| category.as_str()).collect();
-    let mut examples = synthetic(&root.join("models/templates"), &categories);
-    write_held_out(&root.join("fixtures/category/held-out.tsv"), &examples);
-    examples.extend(arena_hard(Path::new(&data), &categories));
-    let model = train(
-        &categories,
-        &examples,
-        &Choice {
-            n_buckets: 1 << 15,
-            precision_min: 0.93,
-            absence_min: 0.98,
-        },
-    );
-    save(&root.join("models/categories.bin"), &model, &examples);
+    let names: Vec<&str> = WORDS_LABEL
+        .iter()
+        .map(|category| category.as_str())
+        .collect();
+    let mut examples = synthetic(&root.join("models/templates"), &names);
+    examples.extend(natural(&root.join("models/natural.tsv"), &names));
+    examples.extend(arena_hard(Path::new(&data), &names));
+    let choice = Choice {
+        n_buckets: 1 << 16,
+        precision_min: 0.9,
+        absence_min: 0.97,
+    };
+    make(&root.join("models/categories.bin"), &names, &examples, &choice);
 
-    let refusal = ["refusal"];
-    let examples = synthetic(&root.join("models/refusal"), &refusal);
-    write_held_out(&root.join("fixtures/refusal/held-out.tsv"), &examples);
-    let model = train(
-        &refusal,
-        &examples,
-        &Choice {
-            n_buckets: 1 << 14,
-            precision_min: 0.98,
-            absence_min: 0.98,
-        },
-    );
-    save(&root.join("models/refusal.bin"), &model, &examples);
+    let names = ["refusal"];
+    let examples = synthetic(&root.join("models/refusal"), &names);
+    let choice = Choice {
+        n_buckets: 1 << 14,
+        ..choice
+    };
+    make(&root.join("models/refusal.bin"), &names, &examples, &choice);
 }
 
-/// Writes a model and says how it does on each part.
-fn save(path: &Path, model: &Model, examples: &[Example]) {
+/// Trains, writes the file, and says how well it does on texts that it did not see.
+fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) {
+    let is_kept = |example: &Example| {
+        !matches!(example.source, Source::ArenaHard { is_held_out: true })
+    };
+    let mut model = train(names, examples, choice.n_buckets, &is_kept);
+    if examples
+        .iter()
+        .any(|example| example.source.is_for_thresholds())
+    {
+        choose_thresholds(&mut model, names, examples, choice, &is_kept);
+    }
     let bytes = model.to_bytes();
     fs::write(path, &bytes).unwrap();
     println!("{}: {} bytes", path.display(), bytes.len());
-    println!("part        class                 true  unknown  precision  recall");
-    for part in [Part::Train, Part::Validation, Part::Test] {
-        for source in ["en", "other", "arena-hard"] {
-            for (idx, class) in model.classes.iter().enumerate() {
-                let chosen = examples
-                    .iter()
-                    .filter(|example| example.part == part && example.source() == source);
-                let measured = logistic::measure(model, idx, chosen);
-                if measured.n_true > 0 {
-                    println!("{part:?} {source} {:20} {measured}", class.name);
-                }
-            }
-        }
-    }
     for class in &model.classes {
         println!(
-            "{:20} true from {:.2}, false to {:.2}",
+            "  {:20} true from {:.2}, false to {:.2}",
             class.name, class.true_from, class.false_to
         );
     }
-}
 
-/// One line for each held-out text: language, family, labels, text with `\n` for line breaks.
-fn write_held_out(path: &Path, examples: &[Example]) {
-    let mut lines = String::new();
-    for example in examples
-        .iter()
-        .filter(|example| example.part == Part::Test)
-    {
-        lines.push_str(&example.to_line());
-        lines.push('\n');
+    // The families are held out from another model with the same thresholds, as the one that is kept has seen them.
+    let is_family_held_out =
+        |example: &Example| matches!(example.source, Source::Template { is_held_out: true });
+    let mut other = train(names, examples, choice.n_buckets, &|example| {
+        is_kept(example) && !is_family_held_out(example)
+    });
+    for (class, kept) in other.classes.iter_mut().zip(&model.classes) {
+        (class.true_from, class.false_to) = (kept.true_from, kept.false_to);
     }
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, lines).unwrap();
+    let parts: [(&str, &Model, &dyn Fn(&Example) -> bool); 3] = [
+        ("unseen families, English", &other, &|example| {
+            is_family_held_out(example) && example.is_english
+        }),
+        ("unseen families, other languages", &other, &|example| {
+            is_family_held_out(example) && !example.is_english
+        }),
+        ("Arena-Hard, held out", &model, &|example| {
+            matches!(example.source, Source::ArenaHard { is_held_out: true })
+        }),
+    ];
+    for (part, measured, is_of) in parts {
+        println!("{part}");
+        for (idx, class) in measured.classes.iter().enumerate() {
+            let counts = measure(measured, idx, examples.iter().filter(|example| is_of(example)));
+            if counts.n_true > 0 {
+                println!("  {:20} {counts}", class.name);
+            }
+        }
+    }
 }
