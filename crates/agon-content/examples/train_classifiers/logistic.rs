@@ -151,15 +151,16 @@ pub(crate) fn choose_thresholds(
                 / f64::from(u32::try_from(chosen.len().max(1)).unwrap())
         };
         let percents = |range: std::ops::RangeInclusive<u8>| range.map(f32::from);
-        class.true_from = percents(50..=95)
+        class.true_from = percents(35..=95)
             .map(|percent| percent / 100.0)
             .find(|from| share(&|score| score >= f64::from(*from), true) >= choice.precision_min)
             .unwrap_or(0.95);
-        class.false_to = percents(5..=49)
+        class.false_to = percents(2..=49)
             .map(|percent| percent / 100.0)
+            .filter(|to| *to < class.true_from)
             .filter(|to| share(&|score| score <= f64::from(*to), false) >= choice.absence_min)
             .last()
-            .unwrap_or(0.05);
+            .unwrap_or(0.02);
     }
 }
 

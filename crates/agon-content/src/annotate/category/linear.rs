@@ -12,9 +12,9 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Characters that are read from the beginning of a text.
-const HEAD_CHARS: usize = 2_400;
+const HEAD_CHARS: usize = 700;
 /// Characters that are read from the end of a longer one: requests stand at either end of what is pasted.
-const TAIL_CHARS: usize = 1_200;
+const TAIL_CHARS: usize = 300;
 /// Longest word that is hashed as one, in characters.
 const WORD_CHARS_MAX: usize = 40;
 
