@@ -17,8 +17,8 @@ pub(crate) enum Source {
     Template { is_held_out: bool },
     /// A prompt of ours as people type them.
     Natural,
-    /// A prompt of Arena-Hard v2.
-    ArenaHard { is_held_out: bool },
+    /// A prompt of Arena-Hard v2 or MT-bench.
+    Labelled { is_held_out: bool },
 }
 
 impl Source {
@@ -27,13 +27,22 @@ impl Source {
         match self {
             Self::Template { .. } => 1.0,
             Self::Natural => 8.0,
-            Self::ArenaHard { .. } => 12.0,
+            Self::Labelled { .. } => 12.0,
+        }
+    }
+
+    /// How much one text of it counts when thresholds are chosen: most prompts are neither code, mathematics nor creative writing, as all of Arena-Hard's are.
+    pub(crate) const fn threshold_weight(self) -> f64 {
+        match self {
+            Self::Template { .. } => 0.0,
+            Self::Natural => 2.0,
+            Self::Labelled { .. } => 1.0,
         }
     }
 
     /// Whether the thresholds are chosen on it.
     pub(crate) const fn is_for_thresholds(self) -> bool {
-        matches!(self, Self::Natural | Self::ArenaHard { is_held_out: false })
+        matches!(self, Self::Natural | Self::Labelled { is_held_out: false })
     }
 }
 
@@ -80,7 +89,11 @@ pub(crate) fn synthetic(folder: &Path, classes: &[&str]) -> Vec<Example> {
     for path in paths {
         let language = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let templates = Templates::parse(&language, &fs::read_to_string(&path).unwrap());
-        let n_texts = if language == "en" { ENGLISH_TEXTS } else { OTHER_TEXTS };
+        let n_texts = if language == "en" {
+            ENGLISH_TEXTS
+        } else {
+            OTHER_TEXTS
+        };
         for (idx, template) in templates.templates.iter().enumerate() {
             let mut numbers = Numbers(u64::try_from(idx).unwrap());
             let texts: BTreeSet<String> = (0..n_texts)
@@ -151,11 +164,54 @@ pub(crate) fn arena_hard(data: &Path, classes: &[&str]) -> Vec<Example> {
             Example {
                 text: row["prompt"].as_str().unwrap().to_owned(),
                 labels: labels(classes, &[holds.to_owned()], &unsure),
-                source: Source::ArenaHard {
+                source: Source::Labelled {
                     is_held_out: hash % 10 >= 7,
                 },
                 fold: hash % FOLDS,
                 is_english: is_english(row["prompt"].as_str().unwrap()),
+            }
+        })
+        .collect()
+}
+
+/// The questions of MT-bench, both turns of each as one text. Those with odd numbers are held out.
+///
+/// Its categories say for sure what is code and what is mathematics, and which are not creative; the rest is unsure.
+pub(crate) fn mt_bench(data: &Path, classes: &[&str]) -> Vec<Example> {
+    let path = data.join("text/categories/mt_bench_question.jsonl");
+    fs::read_to_string(path)
+        .unwrap()
+        .lines()
+        .map(|line| {
+            let row: Value = serde_json::from_str(line).unwrap();
+            let turns: Vec<&str> = row["turns"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|turn| turn.as_str().unwrap())
+                .collect();
+            let (holds, unsure): (&[&str], &[&str]) = match row["category"].as_str().unwrap() {
+                "coding" => (&["code"], &["math", "if"]),
+                "math" => (&["math"], &["if", "homework"]),
+                "writing" | "roleplay" => (&[], &["creative_writing", "humor", "math", "if"]),
+                "reasoning" | "stem" | "extraction" => (&[], &["math", "if", "homework", "ocr"]),
+                _ => (&[], &["if", "creative_writing"]),
+            };
+            let [holds, unsure] = [holds, unsure].map(|names| {
+                names
+                    .iter()
+                    .map(|&name| name.to_owned())
+                    .collect::<Vec<_>>()
+            });
+            let number = row["question_id"].as_u64().unwrap();
+            Example {
+                text: turns.join("\n"),
+                labels: labels(classes, &holds, &unsure),
+                source: Source::Labelled {
+                    is_held_out: number % 2 == 1,
+                },
+                fold: number / 2 % FOLDS,
+                is_english: true,
             }
         })
         .collect()
@@ -166,11 +222,19 @@ fn is_english(text: &str) -> bool {
     const COMMON: [&str; 10] = [
         "the", "and", "to", "of", "is", "in", "for", "that", "with", "write",
     ];
-    let n_foreign = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count();
+    let n_foreign = text
+        .chars()
+        .filter(|c| c.is_alphabetic() && !c.is_ascii())
+        .count();
     let lower = text.to_lowercase();
     let n_common = COMMON
         .iter()
-        .filter(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|found| found == **word))
+        .filter(|word| {
+            lower
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|found| found == **word)
+        })
         .count();
-    n_foreign * 50 < text.chars().count() && n_common >= 4.min(1 + lower.split_whitespace().count() / 12)
+    n_foreign * 50 < text.chars().count()
+        && n_common >= 4.min(1 + lower.split_whitespace().count() / 12)
 }

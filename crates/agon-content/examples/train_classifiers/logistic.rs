@@ -13,6 +13,10 @@ use crate::{
 const EPOCHS: u32 = 24;
 const STEP: f64 = 0.35;
 const DECAY: f64 = 2e-5;
+/// Texts that a bucket has to stand in.
+const TEXTS_MIN: u32 = 3;
+/// What the sums of squares begin with: the greater, the slower what is rare is learnt.
+const SQUARES_START: f64 = 1.0;
 
 /// How a model is made.
 #[derive(Debug)]
@@ -32,17 +36,26 @@ pub(crate) fn train(
     is_used: &dyn Fn(&Example) -> bool,
 ) -> Model {
     let used: Vec<&Example> = examples.iter().filter(|example| is_used(example)).collect();
-    let rows: Vec<Vec<u32>> = used
+    let mut rows: Vec<Vec<u32>> = used
         .iter()
         .map(|example| buckets(&example.text, n_buckets))
         .collect();
+    // What stands in one or two texts only would be learnt by heart.
+    let mut n_texts = vec![0_u32; position(n_buckets)];
+    for &bucket in rows.iter().flatten() {
+        n_texts[position(bucket)] += 1;
+    }
+    let lengths: Vec<usize> = rows.iter().map(Vec::len).collect();
+    for row in &mut rows {
+        row.retain(|&bucket| n_texts[position(bucket)] >= TEXTS_MIN);
+    }
     let mut model = Model {
         classes: Vec::new(),
         n_buckets,
         weights: vec![0; position(n_buckets) * names.len()],
     };
     for (idx, name) in names.iter().enumerate() {
-        let (weights, bias) = fit(idx, &used, &rows, position(n_buckets));
+        let (weights, bias) = fit(idx, &used, &rows, &lengths, position(n_buckets));
         let largest = weights
             .iter()
             .fold(1e-9_f64, |max, weight| max.max(weight.abs()));
@@ -67,7 +80,13 @@ pub(crate) fn train(
     model
 }
 
-fn fit(class: usize, examples: &[&Example], rows: &[Vec<u32>], n_buckets: usize) -> (Vec<f64>, f64) {
+fn fit(
+    class: usize,
+    examples: &[&Example],
+    rows: &[Vec<u32>],
+    lengths: &[usize],
+    n_buckets: usize,
+) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..examples.len())
         .filter(|&idx| examples[idx].labels[class].is_some())
         .collect();
@@ -82,8 +101,8 @@ fn fit(class: usize, examples: &[&Example], rows: &[Vec<u32>], n_buckets: usize)
     // Rare classes weigh more, by the square root, which is between counting texts and counting classes alike.
     let true_weight = (weight_of(false) / weight_of(true).max(1.0)).sqrt();
     let mut weights = vec![0.0_f64; n_buckets];
-    let mut squares = vec![1e-8_f64; n_buckets];
-    let (mut bias, mut bias_square) = (0.0_f64, 1e-8_f64);
+    let mut squares = vec![SQUARES_START; n_buckets];
+    let (mut bias, mut bias_square) = (0.0_f64, SQUARES_START);
     let mut numbers = Numbers(7);
     for _ in 0..EPOCHS {
         for at in (1..order.len()).rev() {
@@ -91,7 +110,7 @@ fn fit(class: usize, examples: &[&Example], rows: &[Vec<u32>], n_buckets: usize)
         }
         for &idx in &order {
             let row = &rows[idx];
-            let value = 1.0 / ratio(row.len().max(1)).sqrt();
+            let value = 1.0 / ratio(lengths[idx].max(1)).sqrt();
             let sum: f64 = row.iter().map(|&bucket| weights[position(bucket)]).sum();
             let holds = examples[idx].labels[class] == Some(true);
             let weight = examples[idx].source.weight() * if holds { true_weight } else { 1.0 };
@@ -136,22 +155,29 @@ pub(crate) fn choose_thresholds(
         );
     }
     for (idx, class) in model.classes.iter_mut().enumerate() {
-        let judged: Vec<(f64, bool)> = scored
+        let judged: Vec<(f64, bool, f64)> = scored
             .iter()
-            .filter_map(|(scores, example)| Some((scores[idx], example.labels[idx]?)))
+            .filter_map(|(scores, example)| {
+                Some((
+                    scores[idx],
+                    example.labels[idx]?,
+                    example.source.threshold_weight(),
+                ))
+            })
             .collect();
+        // The share of right verdicts among those that a threshold gives; 0 when it gives none.
         let share = |chosen: &dyn Fn(f64) -> bool, wanted: bool| {
-            let chosen: Vec<bool> = judged
-                .iter()
-                .filter(|(score, _)| chosen(*score))
-                .map(|(_, holds)| *holds == wanted)
-                .collect();
-            let n_right = chosen.iter().filter(|right| **right).count();
-            f64::from(u32::try_from(n_right).unwrap())
-                / f64::from(u32::try_from(chosen.len().max(1)).unwrap())
+            let sum = |is_counted: &dyn Fn(bool) -> bool| -> f64 {
+                judged
+                    .iter()
+                    .filter(|(score, holds, _)| chosen(*score) && is_counted(*holds))
+                    .map(|(_, _, weight)| weight)
+                    .sum()
+            };
+            sum(&|holds| holds == wanted) / sum(&|_| true).max(1.0)
         };
         let percents = |range: std::ops::RangeInclusive<u8>| range.map(f32::from);
-        class.true_from = percents(35..=95)
+        class.true_from = percents(40..=95)
             .map(|percent| percent / 100.0)
             .find(|from| share(&|score| score >= f64::from(*from), true) >= choice.precision_min)
             .unwrap_or(0.95);

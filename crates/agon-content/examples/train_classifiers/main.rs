@@ -4,7 +4,7 @@
 //! AGON_TESTDATA=… scripts/train-classifiers
 //! ```
 //!
-//! Inputs: the templates in `models/templates/` and `models/refusal/` and the prompts in `models/natural.tsv`, which are ours, and the labelled prompts of Arena-Hard v2 in `AGON_TESTDATA/text/categories`, which are read and not kept.
+//! Inputs: the templates in `models/templates/` and `models/refusal/` and the prompts in `models/natural.tsv`, which are ours, and the labelled prompts of Arena-Hard v2 and MT-bench in `AGON_TESTDATA/text/categories`, which are read and not kept.
 //! Outputs: `models/categories.bin` and `models/refusal.bin`, and on standard output how they do on what they did not see.
 //! No clock, no thread and no random number from outside takes part.
 
@@ -23,7 +23,7 @@ use std::{fs, path::Path};
 use agon_content::annotate::category::{WORDS_LABEL, linear::Model};
 
 use self::{
-    examples::{Example, Source, arena_hard, natural, synthetic},
+    examples::{Example, Source, arena_hard, mt_bench, natural, synthetic},
     logistic::{Choice, choose_thresholds, measure, train},
 };
 
@@ -43,12 +43,18 @@ fn main() {
     let mut examples = synthetic(&root.join("models/templates"), &names);
     examples.extend(natural(&root.join("models/natural.tsv"), &names));
     examples.extend(arena_hard(Path::new(&data), &names));
+    examples.extend(mt_bench(Path::new(&data), &names));
     let choice = Choice {
         n_buckets: 1 << 16,
         precision_min: 0.88,
         absence_min: 0.97,
     };
-    make(&root.join("models/categories.bin"), &names, &examples, &choice);
+    make(
+        &root.join("models/categories.bin"),
+        &names,
+        &examples,
+        &choice,
+    );
 
     let names = ["refusal"];
     let examples = synthetic(&root.join("models/refusal"), &names);
@@ -61,9 +67,8 @@ fn main() {
 
 /// Trains, writes the file, and says how well it does on texts that it did not see.
 fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) {
-    let is_kept = |example: &Example| {
-        !matches!(example.source, Source::ArenaHard { is_held_out: true })
-    };
+    let is_kept =
+        |example: &Example| !matches!(example.source, Source::Labelled { is_held_out: true });
     let mut model = train(names, examples, choice.n_buckets, &is_kept);
     if examples
         .iter()
@@ -97,17 +102,31 @@ fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) {
         ("unseen families, other languages", &other, &|example| {
             is_family_held_out(example) && !example.is_english
         }),
-        ("Arena-Hard, held out, English", &model, &|example| {
-            matches!(example.source, Source::ArenaHard { is_held_out: true }) && example.is_english
-        }),
-        ("Arena-Hard, held out, other languages", &model, &|example| {
-            matches!(example.source, Source::ArenaHard { is_held_out: true }) && !example.is_english
-        }),
+        (
+            "Arena-Hard and MT-bench, held out, English",
+            &model,
+            &|example| {
+                matches!(example.source, Source::Labelled { is_held_out: true })
+                    && example.is_english
+            },
+        ),
+        (
+            "Arena-Hard and MT-bench, held out, other languages",
+            &model,
+            &|example| {
+                matches!(example.source, Source::Labelled { is_held_out: true })
+                    && !example.is_english
+            },
+        ),
     ];
     for (part, measured, is_of) in parts {
         println!("{part}");
         for (idx, class) in measured.classes.iter().enumerate() {
-            let counts = measure(measured, idx, examples.iter().filter(|example| is_of(example)));
+            let counts = measure(
+                measured,
+                idx,
+                examples.iter().filter(|example| is_of(example)),
+            );
             if counts.n_true > 0 {
                 println!("  {:20} {counts}", class.name);
             }

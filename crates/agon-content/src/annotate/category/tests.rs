@@ -175,8 +175,8 @@ fn battles_of_the_arena_are_code_where_the_arena_says_so() {
             texts("conversation_a", "assistant"),
             texts("conversation_b", "assistant"),
         );
-        let [prompts, a, b] = [&prompts, &a, &b]
-            .map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let [prompts, a, b] =
+            [&prompts, &a, &b].map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
         let labels = label_by_rules(&Content {
             prompts: &prompts,
             answers: Sides { a: &a, b: &b },

@@ -30,14 +30,24 @@ fn keys_are_unique_and_read_back() {
         assert_eq!(BoardCategory::from_key(category.as_str()), Some(*category));
     }
     assert_eq!(all.len(), 26);
-    assert_eq!(BoardCategory::from_key("coding"), Some(BoardCategory::Of(Category::Code)));
+    assert_eq!(
+        BoardCategory::from_key("coding"),
+        Some(BoardCategory::Of(Category::Code))
+    );
     assert_eq!(BoardCategory::from_key("dedup"), None);
 }
 
 #[test]
 fn turns_and_tokens_are_counted_from_their_borders_on() {
     for (n_turns, expected) in [(1, Label::False), (2, Label::True), (9, Label::True)] {
-        check("multiturn", &BattleFacts { n_turns, ..BattleFacts::default() }, expected);
+        check(
+            "multiturn",
+            &BattleFacts {
+                n_turns,
+                ..BattleFacts::default()
+            },
+            expected,
+        );
     }
     for (n_tokens, is_long, is_kept) in [
         (4, Label::False, Label::False),
@@ -45,7 +55,10 @@ fn turns_and_tokens_are_counted_from_their_borders_on() {
         (499, Label::False, Label::True),
         (500, Label::True, Label::True),
     ] {
-        let battle = BattleFacts { prompt_tokens: Some(n_tokens), ..BattleFacts::default() };
+        let battle = BattleFacts {
+            prompt_tokens: Some(n_tokens),
+            ..BattleFacts::default()
+        };
         check("long_user", &battle, is_long);
         check("no_short", &battle, is_kept);
     }
@@ -62,7 +75,14 @@ fn ties_of_both_kinds_are_excluded() {
         (Some(Winner::BothBad), Label::False),
         (None, Label::Unknown),
     ] {
-        check("no_tie", &BattleFacts { winner, ..BattleFacts::default() }, expected);
+        check(
+            "no_tie",
+            &BattleFacts {
+                winner,
+                ..BattleFacts::default()
+            },
+            expected,
+        );
     }
 }
 
@@ -74,7 +94,14 @@ fn refusals_are_excluded_where_they_are_known() {
         (Label::Unknown, Label::Unknown),
     ] {
         let labels = labels(&[(Category::Refusal, label)]);
-        check("no_refusal", &BattleFacts { labels: &labels, ..BattleFacts::default() }, expected);
+        check(
+            "no_refusal",
+            &BattleFacts {
+                labels: &labels,
+                ..BattleFacts::default()
+            },
+            expected,
+        );
     }
 }
 
@@ -97,13 +124,27 @@ fn six_of_seven_criteria_make_a_hard_prompt() {
             )
             .collect();
         let labels = labels(&pairs);
-        let english = BattleFacts { labels: &labels, language: Some("English"), ..BattleFacts::default() };
+        let english = BattleFacts {
+            labels: &labels,
+            language: Some("English"),
+            ..BattleFacts::default()
+        };
         check("hard_6", &english, expected);
         check("hard_english_6", &english, expected);
-        let russian = BattleFacts { language: Some("ru"), ..english };
+        let russian = BattleFacts {
+            language: Some("ru"),
+            ..english
+        };
         check("hard_english_6", &russian, Label::False);
-        let unknown = BattleFacts { language: None, ..english };
-        let expected = if expected == Label::False { Label::False } else { Label::Unknown };
+        let unknown = BattleFacts {
+            language: None,
+            ..english
+        };
+        let expected = if expected == Label::False {
+            Label::False
+        } else {
+            Label::Unknown
+        };
         check("hard_english_6", &unknown, expected);
     }
 }
@@ -125,10 +166,20 @@ fn languages_are_read_in_every_spelling_of_the_releases() {
     ] {
         assert_eq!(LanguageGroup::of(language), group, "{language:?}");
     }
-    let battle = BattleFacts { language: Some("fr"), ..BattleFacts::default() };
+    let battle = BattleFacts {
+        language: Some("fr"),
+        ..BattleFacts::default()
+    };
     check("french", &battle, Label::True);
     check("german", &battle, Label::False);
-    check("german", &BattleFacts { language: Some("unknown"), ..battle }, Label::Unknown);
+    check(
+        "german",
+        &BattleFacts {
+            language: Some("unknown"),
+            ..battle
+        },
+        Label::Unknown,
+    );
 }
 
 #[test]
@@ -138,6 +189,20 @@ fn the_most_trusted_known_label_decides() {
         (Category::Code, Label::True),
         (Category::Code, Label::False),
     ]);
-    check("coding", &BattleFacts { labels: &labels, ..BattleFacts::default() }, Label::True);
-    check("ocr", &BattleFacts { labels: &labels, ..BattleFacts::default() }, Label::Unknown);
+    check(
+        "coding",
+        &BattleFacts {
+            labels: &labels,
+            ..BattleFacts::default()
+        },
+        Label::True,
+    );
+    check(
+        "ocr",
+        &BattleFacts {
+            labels: &labels,
+            ..BattleFacts::default()
+        },
+        Label::Unknown,
+    );
 }

@@ -31,7 +31,11 @@ fn buckets_stay_what_the_weights_were_trained_on() {
         ("Опиши картинку 123", 21, 653_492),
     ] {
         let found = buckets(text, N_BUCKETS);
-        assert_eq!((found.len(), found.iter().sum::<u32>()), (n_found, sum), "{text}");
+        assert_eq!(
+            (found.len(), found.iter().sum::<u32>()),
+            (n_found, sum),
+            "{text}"
+        );
     }
 }
 
@@ -55,7 +59,8 @@ fn only_the_two_ends_of_a_long_text_are_read() {
         let word = buckets("poem", N_BUCKETS);
         let shape = buckets("", N_BUCKETS);
         let found = buckets(text, N_BUCKETS);
-        word.iter().any(|bucket| !shape.contains(bucket) && found.contains(bucket))
+        word.iter()
+            .any(|bucket| !shape.contains(bucket) && found.contains(bucket))
     };
     assert!(has(&at("start")) && has(&at("end")));
     assert!(buckets(&at("middle"), N_BUCKETS).len() < 40);

@@ -91,7 +91,12 @@ fn every_category_of_the_list_has_a_label() {
     let categories: Vec<Category> = found.iter().map(|label| label.category).collect();
     assert_eq!(categories, WORDS_LABEL);
     assert_eq!(MODEL.classes.len(), WORDS_LABEL.len());
-    assert!(MODEL.classes.iter().all(|class| class.false_to < class.true_from));
+    assert!(
+        MODEL
+            .classes
+            .iter()
+            .all(|class| class.false_to < class.true_from)
+    );
 }
 
 #[test]
@@ -110,7 +115,10 @@ fn an_image_that_is_not_there_or_not_seen_gives_no_certainty() {
         }
     }
     let text_only = labels("What is the capital of Norway?", false);
-    let humor = text_only.iter().find(|label| label.category == Category::Humor).unwrap();
+    let humor = text_only
+        .iter()
+        .find(|label| label.category == Category::Humor)
+        .unwrap();
     assert_eq!(humor.label, Label::False);
 }
 
@@ -127,15 +135,24 @@ fn our_own_cases_are_labelled_as_documented() {
         };
         let has_image = image == "image";
         let names: Vec<&str> = names.split(',').collect();
-        let counts = if language == "en" { &mut english } else { &mut other };
+        let counts = if language == "en" {
+            &mut english
+        } else {
+            &mut other
+        };
         for label in labels(text, has_image) {
             let name = label.category.as_str();
-            let is_open = names.iter().any(|other| other.strip_prefix('?') == Some(name));
+            let is_open = names
+                .iter()
+                .any(|other| other.strip_prefix('?') == Some(name));
             if is_open || (label.category.is_about_an_image() && !has_image) {
                 continue;
             }
             let holds = names.contains(&name);
-            counts.entry(label.category).or_default().add(label.label, holds);
+            counts
+                .entry(label.category)
+                .or_default()
+                .add(label.label, holds);
             if (label.label == Label::True) != holds {
                 writeln!(missed, "{name} {holds} {:?}: {text}", label.label).unwrap();
             }
@@ -182,7 +199,10 @@ fn held_out_prompts_of_arena_hard_are_labelled_as_documented() {
     println!("macro F1 {:.3}\n{}", macro_f1(&counts), table(&counts));
     assert!(macro_f1(&counts) >= 0.84, "{}", table(&counts));
     for counts in counts.values() {
-        assert!(f64::from(counts.n_right) >= 0.95 * f64::from(counts.n_said), "{counts:?}");
+        assert!(
+            f64::from(counts.n_right) >= 0.95 * f64::from(counts.n_said),
+            "{counts:?}"
+        );
     }
 }
 
@@ -193,7 +213,16 @@ fn questions_of_mt_bench_are_labelled_as_documented() {
     };
     let mut counts: BTreeMap<Category, Counts> = BTreeMap::new();
     for row in json_lines(&bytes) {
-        let turns: Vec<&str> = row["turns"].as_array().unwrap().iter().map(|turn: &Value| turn.as_str().unwrap()).collect();
+        // The division of examples/train_classifiers.
+        if row["question_id"].as_u64().unwrap() % 2 == 0 {
+            continue;
+        }
+        let turns: Vec<&str> = row["turns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|turn: &Value| turn.as_str().unwrap())
+            .collect();
         let found = label_by_words(&Content {
             prompts: &turns,
             ..Content::default()
@@ -203,13 +232,18 @@ fn questions_of_mt_bench_are_labelled_as_documented() {
             let judged = match label.category {
                 Category::Code => Some(category == "coding"),
                 // Reasoning, science and role play may need some.
-                Category::Math if !matches!(category, "reasoning" | "stem" | "roleplay" | "extraction") => {
+                Category::Math
+                    if !matches!(category, "reasoning" | "stem" | "roleplay" | "extraction") =>
+                {
                     Some(category == "math")
                 }
                 _ => None,
             };
             if let Some(holds) = judged {
-                counts.entry(label.category).or_default().add(label.label, holds);
+                counts
+                    .entry(label.category)
+                    .or_default()
+                    .add(label.label, holds);
             }
         }
     }
