@@ -33,7 +33,7 @@ use shape::{HEAD_BYTES, Recognised, is_zip, recognise};
 
 /// Something to read votes from.
 ///
-/// Whatever it is may be compressed (gzip, zstd, bzip2) or a zip archive, whose files are then read in the order of their names.
+/// Whatever it is may be compressed (gzip, zstd, bzip2, xz) or a zip archive, whose files are then read in the order of their names.
 pub enum Input {
     /// A file, or a folder: the `data/*.parquet` of a release, or else every file in it that holds votes, in the order of their names.
     Path(PathBuf),

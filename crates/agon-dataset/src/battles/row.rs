@@ -17,7 +17,7 @@ use super::{
     wanted::{Use, Wanted, looked_for},
 };
 use crate::{
-    ConversationRow, ConversationSelection, Dedup, Error, FeatureOrigin, Place, RowProblem,
+    ConversationRow, ConversationSelection, Dedup, Error, FeatureOrigin, Place,
     conversations::{RowCells, RowHead, row},
     count::{Code, Counter, RowPlace},
     error::found_instead,
@@ -160,7 +160,6 @@ struct Whole<'a> {
     source_idx: usize,
     /// The cells of the present row.
     cells: RowCells,
-    problems: Vec<RowProblem>,
     /// Which of the further columns were there so far.
     has_columns: Vec<bool>,
 }
@@ -220,10 +219,9 @@ impl<'a> RowReader<'a> {
         Some(self.collector.rows?.selection())
     }
 
-    /// Takes the cells of the present row, for whoever wants it whole, and what of them cannot be read.
-    pub(crate) fn set_cells(&mut self, cells: RowCells, problems: Vec<RowProblem>) {
+    /// Takes the cells of the present row, for whoever wants it whole.
+    pub(crate) fn set_cells(&mut self, cells: RowCells) {
         self.whole.cells = cells;
-        self.whole.problems = problems;
     }
 
     /// Whether so much waits that it is to be handed over.
@@ -252,7 +250,6 @@ impl<'a> RowReader<'a> {
             models,
             winner,
             folder: whole.folder,
-            problems: std::mem::take(&mut whole.problems),
         };
         let row = row(head, &std::mem::take(&mut whole.cells), selection);
         whole.has_columns.resize(row.columns.len(), false);
@@ -657,7 +654,7 @@ impl<'a> RowReader<'a> {
             };
             models.push(name.to_owned());
         }
-        self.set_cells(cells, Vec::new());
+        self.set_cells(cells);
         let Some(row) = self.whole_row(models, None, place) else {
             return;
         };

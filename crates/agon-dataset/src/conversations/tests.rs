@@ -5,6 +5,8 @@ use crate::{Dedup, RejectedRow, read_battles, read_votes};
 
 mod agreement;
 mod formats;
+mod hostile;
+mod mutations;
 
 fn path(name: &str) -> Input {
     Input::Path(PathBuf::from(format!(

@@ -45,9 +45,11 @@ mod conversations;
 mod json_cells;
 mod pages;
 mod plan;
+mod unpacking;
 mod winner;
 
 use pages::{ColumnStream, Raw};
+use unpacking::Unpacking;
 use winner::WinnerStream;
 
 /// Rows decoded at once: few enough for their codes to stay in the first-level cache.
@@ -195,6 +197,7 @@ impl Work<'_> {
 struct Table {
     path: String,
     file: Arc<dyn RandomAccess>,
+    unpacking: Arc<Unpacking>,
     metadata: ParquetMetaData,
     format: Format,
     n_rows: u64,
@@ -296,6 +299,7 @@ impl Table {
         ];
         Ok(Self {
             path: path.to_owned(),
+            unpacking: Unpacking::new(file.size()),
             file,
             format: published.unwrap_or(Format::BattlesParquet),
             n_rows,
@@ -386,7 +390,11 @@ impl Table {
         let start = range.start;
         let bytes = read_range(self.file.as_ref(), range)
             .map_err(|error| format!("cannot be read on: {error}"))?;
-        Ok(ColumnBytes { start, bytes })
+        Ok(ColumnBytes {
+            start,
+            bytes,
+            unpacking: Arc::clone(&self.unpacking),
+        })
     }
 
     /// The pages of one column of one row group.
@@ -530,6 +538,7 @@ fn guarded<T>(path: &str, f: impl FnOnce() -> Result<T, Damage>) -> Result<T, Er
 struct ColumnBytes {
     start: u64,
     bytes: Bytes,
+    unpacking: Arc<Unpacking>,
 }
 
 impl ColumnBytes {
@@ -553,7 +562,10 @@ impl ChunkReader for ColumnBytes {
     type T = bytes::buf::Reader<Bytes>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(self.from(start)?.reader())
+        let bytes = self.from(start)?;
+        // Pages are asked for by the place of their headers.
+        self.unpacking.add(&bytes)?;
+        Ok(bytes.reader())
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {

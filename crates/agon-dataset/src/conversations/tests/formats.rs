@@ -14,14 +14,14 @@ use crate::{
     clean::{Cleaner, Profile},
 };
 
-fn all() -> ConversationSelection {
+pub(super) fn all() -> ConversationSelection {
     ConversationSelection {
         images: true,
         ..ConversationSelection::default()
     }
 }
 
-fn texts(row: &ConversationRow, side: usize) -> Vec<(&RowRole, Option<&str>)> {
+pub(super) fn texts(row: &ConversationRow, side: usize) -> Vec<(&RowRole, Option<&str>)> {
     let messages = row.conversations[side].messages.iter();
     messages
         .map(|message| (&message.role, message.text.as_deref()))
@@ -253,7 +253,7 @@ fn prompts_and_answers_of_columns_of_their_own_take_turns() {
     assert_eq!(texts(&rows[0], 1), [(&USER, Some("Why?"))]);
 }
 
-fn text(name: &str, text: &str) -> Input {
+pub(super) fn text(name: &str, text: &str) -> Input {
     Input::Reader {
         name: name.to_owned(),
         reader: Box::new(Cursor::new(text.as_bytes().to_vec())),
@@ -532,11 +532,11 @@ fn answers_say_how_they_ended_where_the_source_does() {
 
 // ---- Parquet ----
 
-fn words(words: &[&str]) -> ArrayRef {
+pub(super) fn words(words: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(words.to_vec()))
 }
 
-fn group(members: Vec<(&str, ArrayRef)>) -> ArrayRef {
+pub(super) fn group(members: Vec<(&str, ArrayRef)>) -> ArrayRef {
     let fields: Fields = members
         .iter()
         .map(|(name, member)| Field::new(*name, member.data_type().clone(), true))
@@ -546,13 +546,17 @@ fn group(members: Vec<(&str, ArrayRef)>) -> ArrayRef {
 }
 
 /// Lists of `length` items each.
-fn lists(items: ArrayRef, length: usize) -> ArrayRef {
+pub(super) fn lists(items: ArrayRef, length: usize) -> ArrayRef {
     let field = Arc::new(Field::new("item", items.data_type().clone(), true));
     let offsets = OffsetBuffer::from_lengths(vec![length; items.len() / length]);
     Arc::new(ListArray::new(field, offsets, items, None))
 }
 
-fn parquet(columns: Vec<(&str, ArrayRef)>) -> Input {
+pub(super) fn binary(cells: &[&[u8]]) -> ArrayRef {
+    Arc::new(BinaryArray::from(cells.to_vec()))
+}
+
+pub(super) fn parquet_bytes(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let columns = columns
         .into_iter()
         .map(|(name, column)| (name, column, true));
@@ -561,9 +565,13 @@ fn parquet(columns: Vec<(&str, ArrayRef)>) -> Input {
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
+    bytes
+}
+
+fn parquet(columns: Vec<(&str, ArrayRef)>) -> Input {
     Input::Reader {
         name: "parquet".to_owned(),
-        reader: Box::new(Cursor::new(bytes)),
+        reader: Box::new(Cursor::new(parquet_bytes(columns))),
     }
 }
 

@@ -7,6 +7,7 @@ use parquet::file::metadata::ParquetMetaData;
 use super::{
     cells::{CellStream, RowColumns},
     guarded, malformed,
+    unpacking::Unpacking,
 };
 use crate::{
     ConversationSelection, Error, FeatureOrigin, Format,
@@ -36,6 +37,7 @@ impl Chats<'_> {
         let metadata = &self.metadata;
         let columns = RowColumns::find(self.path, metadata, selection)?;
         let bytes_total = self.file.size();
+        let unpacking = Unpacking::new(bytes_total);
         let n_row_groups = metadata.num_row_groups();
         let mut counter = Counter::new(self.path);
         counter.set_columns(["model", "model", "winner"].map(str::to_owned));
@@ -52,7 +54,7 @@ impl Chats<'_> {
                 malformed(self.path, detail)
             })?;
             let mut cells = guarded(self.path, || {
-                CellStream::new(metadata, &self.file, &columns, idx)
+                CellStream::new(metadata, &self.file, &unpacking, &columns, idx)
             })?;
             while n_left > 0 {
                 let n = n_left.min(cells.block_rows());
