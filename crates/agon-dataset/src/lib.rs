@@ -5,6 +5,10 @@
 //!
 //! Reading order: [`input`], [`fate`], [`votes`], [`battles`], [`conversations`], then `decode` with one module for each shape of file; [`schema`], [`record`], [`release`], and `card`.
 
+// So that the functions of the fuzzing targets find this crate by its name in the tests too.
+#[cfg(test)]
+extern crate self as agon_dataset;
+
 mod aliases;
 pub mod battles;
 mod card;

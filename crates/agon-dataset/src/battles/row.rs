@@ -17,7 +17,7 @@ use super::{
     wanted::{Use, Wanted, looked_for},
 };
 use crate::{
-    ConversationRow, ConversationSelection, Dedup, Error, FeatureOrigin, Place, RowProblem,
+    ConversationRow, ConversationSelection, Dedup, Error, FeatureOrigin, Place,
     conversations::{RowCells, RowHead, row},
     count::{Code, Counter, RowPlace},
     error::found_instead,
@@ -160,7 +160,6 @@ struct Whole<'a> {
     source_idx: usize,
     /// The cells of the present row.
     cells: RowCells,
-    problems: Vec<RowProblem>,
     /// Which of the further columns were there so far.
     has_columns: Vec<bool>,
 }
@@ -220,10 +219,9 @@ impl<'a> RowReader<'a> {
         Some(self.collector.rows?.selection())
     }
 
-    /// Takes the cells of the present row, for whoever wants it whole, and what of them cannot be read.
-    pub(crate) fn set_cells(&mut self, cells: RowCells, problems: Vec<RowProblem>) {
+    /// Takes the cells of the present row, for whoever wants it whole.
+    pub(crate) fn set_cells(&mut self, cells: RowCells) {
         self.whole.cells = cells;
-        self.whole.problems = problems;
     }
 
     /// Whether so much waits that it is to be handed over.
@@ -252,7 +250,6 @@ impl<'a> RowReader<'a> {
             models,
             winner,
             folder: whole.folder,
-            problems: std::mem::take(&mut whole.problems),
         };
         let row = row(head, &std::mem::take(&mut whole.cells), selection);
         whole.has_columns.resize(row.columns.len(), false);
@@ -633,6 +630,53 @@ impl<'a> RowReader<'a> {
         }
     }
 
+    /// Whether conversations without a vote are wanted too.
+    pub(crate) fn takes_chats(&self) -> bool {
+        self.selection_of_rows()
+            .is_some_and(|selection| selection.chats)
+    }
+
+    /// Gives a conversation without a vote its fate, and keeps it if it is kept.
+    pub(crate) fn add_chat(&mut self, counter: &mut Counter, cells: RowCells, place: RowPlace) {
+        self.has_names = true;
+        if !cells.has_chat() {
+            counter.reject_unreadable(place, "no conversation");
+            return;
+        }
+        let model = cells
+            .chat_model()
+            .map(|name| counter.model(name.as_bytes()));
+        let mut models = Vec::new();
+        if let Some(model) = model {
+            let Some(name) = counter.name_of(model) else {
+                counter.reject_model(model, place);
+                return;
+            };
+            models.push(name.to_owned());
+        }
+        self.set_cells(cells);
+        let Some(row) = self.whole_row(models, None, place) else {
+            return;
+        };
+        self.seen.has_content = true;
+        let collector = self.collector;
+        let chunk = &mut self.chunk;
+        if collector.wanted.dedup.is_some() {
+            chunk.places.push(place);
+        }
+        if collector.ids {
+            let id = row
+                .id
+                .as_ref()
+                .map_or(NO_HASH, |id| text_hash(id.as_bytes()));
+            chunk.ids.push(id);
+        }
+        if collector.wanted.dedup == Some(Dedup::Content) {
+            chunk.contents.push(chat_hash(&row));
+        }
+        chunk.push_row(row);
+    }
+
     /// The numbers and slices of what was read since the row began.
     pub(crate) fn take_values(&mut self) -> RowValues {
         RowValues {
@@ -724,6 +768,22 @@ impl<'a> RowReader<'a> {
         }
         Ok(origins)
     }
+}
+
+/// The hash of all that tells a conversation without a vote apart.
+fn chat_hash(row: &ConversationRow) -> u128 {
+    let mut content = Vec::new();
+    add_text(&mut content, row.models.concat().as_bytes());
+    let judge = row.judge.as_deref().unwrap_or_default();
+    add_text(&mut content, judge.as_bytes());
+    let time = row.time.unwrap_or(f64::NAN);
+    content.extend_from_slice(&time.to_bits().to_le_bytes());
+    let messages = row.conversations.iter().flat_map(|side| &side.messages);
+    for message in messages {
+        let text = message.text.as_deref().unwrap_or_default();
+        add_text(&mut content, text.as_bytes());
+    }
+    content_hash(&content)
 }
 
 /// Calls a function with each key and value of an object.

@@ -4,13 +4,16 @@ use std::{borrow::Cow, fmt, path::Path};
 
 use agon_domain::{Sides, Winner};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{
     Cell, ConversationRow, ConversationSelection, RowConversation, RowProblem, RowRole,
     image::ImageReading, message::MessageReader,
 };
 use crate::{Place, fate::cut};
+
+/// Values inside of one cell of JSON.
+const VALUES_MAX: usize = 4_000_000;
 
 const IDS: [&str; 5] = [
     "question_id",
@@ -35,13 +38,16 @@ const SIDES: [[&str; 2]; 3] = [
     ["messages_a", "messages_b"],
     ["response_a", "response_b"],
 ];
+/// The model of a chat.
+const MODELS: [&str; 1] = ["model"];
 /// Where the only conversation of a chat is, the preferred one first.
 const CHATS: [&str; 3] = ["conversation", "messages", "turns"];
 
 /// Whether a row may need the column of this name.
 pub(crate) fn is_wanted(name: &str, selection: &ConversationSelection) -> bool {
     let normal = normal(name);
-    let lists: [&[&str]; 12] = [
+    let lists: [&[&str]; 13] = [
+        &MODELS,
         &IDS,
         &JUDGES,
         &VISITS,
@@ -77,19 +83,33 @@ fn normal(name: &str) -> Cow<'_, str> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowCells {
     cells: Vec<(String, Cell)>,
+    /// What of them could not be read.
+    problems: Vec<RowProblem>,
 }
 
 impl RowCells {
-    /// Adds a cell.
+    /// Adds a cell. Of several in columns of one name the first counts.
     pub(crate) fn push(&mut self, name: &str, cell: Cell) {
-        self.cells.push((name.to_owned(), cell));
+        if self.cells.iter().any(|(known, _)| known == name) {
+            self.push_problem(
+                name,
+                "it is there more than once: the first counts".to_owned(),
+            );
+        } else {
+            self.cells.push((name.to_owned(), cell));
+        }
+    }
+
+    /// Notes what of a column could not be read.
+    pub(crate) fn push_problem(&mut self, column: &str, detail: String) {
+        self.problems.push(problem(column, detail));
     }
 
     /// The needed cells of a record of JSON.
     ///
     /// # Errors
     ///
-    /// What keeps a value from being text although the record is well-formed: half of a surrogate pair, for one.
+    /// What keeps the record from being one.
     pub(crate) fn of_record(
         bytes: &[u8],
         selection: &ConversationSelection,
@@ -98,6 +118,36 @@ impl RowCells {
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         RecordSeed(&mut cells, selection).deserialize(&mut deserializer)?;
         Ok(cells)
+    }
+
+    /// Adds a value that is well-formed, which does not make it one that can be held: it may be nested too deep, or have half of a character in it.
+    fn push_json(&mut self, name: &str, json: &str) {
+        // A value takes up to twenty times the memory of its text.
+        let n_values = || {
+            let ends = memchr::memchr3_iter(b',', b'[', b'{', json.as_bytes());
+            ends.count()
+        };
+        if json.len() > VALUES_MAX && n_values() > VALUES_MAX {
+            self.push(name, Cell::Null);
+            self.push_problem(name, format!("more than {VALUES_MAX} values"));
+            return;
+        }
+        match serde_json::from_str(json) {
+            Ok(cell) => self.push(name, cell),
+            Err(error) => {
+                let repaired = without_lone_surrogates(json);
+                if let Some(cell) = repaired.and_then(|json| Cell::of_json(&json)) {
+                    self.push(name, cell);
+                    let detail = "half of a surrogate pair, replaced by U+FFFD".to_owned();
+                    self.push_problem(name, detail);
+                } else {
+                    let text = error.to_string();
+                    let text = text.split(" at line ").next().unwrap_or_default();
+                    self.push_problem(name, text.to_owned());
+                    self.push(name, Cell::Null);
+                }
+            }
+        }
     }
 
     /// The cell of the first of these columns that is there.
@@ -112,6 +162,17 @@ impl RowCells {
     fn label(&self, names: &[&str]) -> Option<String> {
         let (_, cell) = self.first(names)?;
         Some(cell.as_label()?.into_owned())
+    }
+
+    /// The conversation of a chat is there, whatever it is.
+    pub(crate) fn has_chat(&self) -> bool {
+        self.first(&CHATS).is_some_and(|(_, cell)| !cell.is_null())
+    }
+
+    /// The model of a chat: `None` where the set has none, and a blank where only this row has none.
+    pub(crate) fn chat_model(&self) -> Option<Cow<'_, str>> {
+        let (_, cell) = self.first(&MODELS)?;
+        Some(cell.as_label().unwrap_or_default())
     }
 
     /// The value at a dotted path, in which names may have dots of their own.
@@ -139,6 +200,42 @@ fn below(cell: &Cell, path: &str) -> Option<Value> {
     })
 }
 
+/// The same JSON with U+FFFD in place of each escape that is half of a surrogate pair; `None` where there is none.
+fn without_lone_surrogates(json: &str) -> Option<String> {
+    let mut repaired = String::with_capacity(json.len());
+    let mut rest = json;
+    let mut has_lone = false;
+    while let Some(idx) = rest.find('\\') {
+        let (before, escape) = rest.split_at(idx);
+        repaired.push_str(before);
+        let length = match surrogate(escape) {
+            None => escape.chars().take(2).map(char::len_utf8).sum(),
+            Some(unit)
+                if unit < 0xdc00 && surrogate(&escape[6..]).is_some_and(|low| low >= 0xdc00) =>
+            {
+                12
+            }
+            Some(_) => {
+                has_lone = true;
+                repaired.push_str("\\ufffd");
+                rest = &escape[6..];
+                continue;
+            }
+        };
+        repaired.push_str(&escape[..length]);
+        rest = &escape[length..];
+    }
+    repaired.push_str(rest);
+    has_lone.then_some(repaired)
+}
+
+/// The surrogate that the text begins with as an escape of six bytes.
+fn surrogate(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    let unit = u32::from_str_radix(digits, 16).ok()?;
+    (0xd800..0xe000).contains(&unit).then_some(unit)
+}
+
 struct RecordSeed<'a>(&'a mut RowCells, &'a ConversationSelection);
 
 impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
@@ -159,8 +256,8 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
             if is_wanted(&name, self.1) {
-                let cell = map.next_value()?;
-                self.0.cells.push((name, cell));
+                let raw: &'de RawValue = map.next_value()?;
+                self.0.push_json(&name, raw.get());
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -177,8 +274,6 @@ pub(crate) struct RowHead<'a> {
     pub(crate) winner: Option<Winner>,
     /// The folder of the source, when it is a file.
     pub(crate) folder: Option<&'a Path>,
-    /// What of the row is known to be unreadable.
-    pub(crate) problems: Vec<RowProblem>,
 }
 
 /// Puts a row together.
@@ -187,7 +282,7 @@ pub(crate) fn row(
     cells: &RowCells,
     selection: &ConversationSelection,
 ) -> ConversationRow {
-    let mut problems = head.problems;
+    let mut problems = cells.problems.clone();
     let mut reader = MessageReader {
         reading: ImageReading {
             bytes: selection.images,

@@ -4,6 +4,9 @@ use super::*;
 use crate::{Dedup, RejectedRow, read_battles, read_votes};
 
 mod agreement;
+mod formats;
+mod hostile;
+mod mutations;
 
 fn path(name: &str) -> Input {
     Input::Path(PathBuf::from(format!(

@@ -5,7 +5,7 @@
 //! A record without a quote, which is nearly every one, is cut at its separators in place.
 
 use crate::{
-    Error, Format, RowProblem,
+    Error, Format,
     battles::{
         intern::{NO_HASH, text_hash},
         row::RowReader,
@@ -17,7 +17,6 @@ use crate::{
         BYTE_ORDER_MARK, DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash,
         is_false, shown_columns, window::Window,
     },
-    fate::cut,
     input::without_byte_order_mark,
     layout::{
         self,
@@ -217,18 +216,16 @@ pub(crate) fn read(
                 let id = cell(columns.id).map_or(NO_HASH, text_hash);
                 if reader.selection_of_rows().is_some() && Counter::would_keep(a, b, winner) {
                     let mut cells = RowCells::default();
-                    let mut problems = Vec::new();
                     for &(idx, name) in &whole {
                         match std::str::from_utf8(fields.get(bytes, idx)) {
                             Ok("") => cells.push(name, Cell::Null),
                             Ok(text) => cells.push(name, Cell::Text(text.to_owned())),
-                            Err(_) => problems.push(RowProblem {
-                                column: cut(name),
-                                detail: "text that is not UTF-8".to_owned(),
-                            }),
+                            Err(_) => {
+                                cells.push_problem(name, "text that is not UTF-8".to_owned());
+                            }
                         }
                     }
-                    reader.set_cells(cells, problems);
+                    reader.set_cells(cells);
                 }
                 reader.end_row(&mut counter, [a, b, winner], place(), is_named, id);
             } else {

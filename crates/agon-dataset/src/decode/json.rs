@@ -11,7 +11,7 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 use crate::{
-    ConversationSelection, Error, Format, RowProblem,
+    Error, Format,
     battles::{
         intern::{NO_HASH, text_hash},
         row::RowReader,
@@ -61,18 +61,36 @@ impl Rows<'_> {
             row: self.rows,
             line: Some(line),
         };
+        if let Err(error) = std::str::from_utf8(bytes) {
+            let detail = format!(
+                "not UTF-8 at byte {} of the record",
+                error.valid_up_to() + 1
+            );
+            self.counter.reject_unreadable(place, &detail);
+            return self.go_on();
+        }
         if !self.has_keys {
             (self.layout, self.published) = layout::of_record(bytes);
             if self.layout != RecordLayout::Flat {
                 self.keys = layout::keys(bytes);
+            } else if self.reader.as_ref().is_some_and(RowReader::takes_chats) {
+                let keys = layout::keys(bytes);
+                let chats = layout::chats(keys.iter().map(String::as_str));
+                if chats.is_some() {
+                    self.layout = RecordLayout::Chat;
+                    self.published = chats;
+                    self.keys = keys;
+                }
             }
             let reason = layout::without_winner(self.published);
             self.counter.set_without_winner(reason);
         }
-        let nested = match self.layout {
-            RecordLayout::Flat => return self.add_flat(bytes, place),
-            RecordLayout::FastChatLog => layout::fastchat::flatten(bytes),
-            RecordLayout::OpenWebUiFeedback => layout::open_webui::flatten(bytes),
+        let Some(nested) = self.layout.flatten(bytes) else {
+            return if self.layout == RecordLayout::Chat {
+                self.add_chat(bytes, place)
+            } else {
+                self.add_flat(bytes, place)
+            };
         };
         // The records need not have the keys of a battle.
         self.has_keys = true;
@@ -97,6 +115,28 @@ impl Rows<'_> {
         !self.options.strict || self.counter.n_faults() == 0
     }
 
+    /// Keeps a conversation without a vote.
+    fn add_chat(&mut self, bytes: &[u8], place: RowPlace) -> bool {
+        self.has_keys = true;
+        self.has_models = true;
+        self.has_winner = true;
+        if let Some(reader) = &mut self.reader
+            && let Some(selection) = reader.selection_of_rows()
+        {
+            match RowCells::of_record(bytes, selection) {
+                Ok(cells) => {
+                    reader.begin_row();
+                    reader.add_chat(&mut self.counter, cells, place);
+                }
+                Err(error) => {
+                    let detail = describe(bytes, &error);
+                    self.counter.reject_unreadable(place, &detail);
+                }
+            }
+        }
+        self.go_on()
+    }
+
     /// Counts a record with the columns of a battle.
     fn add_flat(&mut self, bytes: &[u8], place: RowPlace) -> bool {
         let mut record = Record {
@@ -113,7 +153,8 @@ impl Rows<'_> {
                 && memchr::memmem::find_iter(bytes, b"\"winner\"")
                     .next()
                     .is_some();
-            self.counter.reject_unreadable(place, &describe(&error));
+            let detail = describe(bytes, &error);
+            self.counter.reject_unreadable(place, &detail);
             return !self.options.strict;
         }
         let Record { cells, values, .. } = record;
@@ -161,8 +202,8 @@ impl Rows<'_> {
             if let Some(selection) = reader.selection_of_rows()
                 && Counter::would_keep(a, b, winner)
             {
-                let (cells, problems) = whole_cells(bytes, selection);
-                reader.set_cells(cells, problems);
+                // What has been read as a record once is one.
+                reader.set_cells(RowCells::of_record(bytes, selection).unwrap_or_default());
             }
             reader.end_row(&mut self.counter, [a, b, winner], place, is_named, id);
         } else {
@@ -281,25 +322,35 @@ impl Rows<'_> {
     }
 }
 
-/// The cells of a record that a whole row may need, and what keeps them from being read.
-fn whole_cells(bytes: &[u8], selection: &ConversationSelection) -> (RowCells, Vec<RowProblem>) {
-    match RowCells::of_record(bytes, selection) {
-        Ok(cells) => (cells, Vec::new()),
-        Err(error) => {
-            let problem = RowProblem {
-                column: String::new(),
-                detail: describe(&error),
-            };
-            (RowCells::default(), vec![problem])
-        }
+/// An error of the parser with the place in the record, from 1, in place of the line, which would be counted from the record's start.
+///
+/// Python writes numbers that are none as bare words, which is by far the commonest way in which JSON is none.
+fn describe(bytes: &[u8], error: &serde_json::Error) -> String {
+    let line_start = bytes
+        .split_inclusive(|&byte| byte == b'\n')
+        .take(error.line().saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum::<usize>();
+    let place = line_start + error.column();
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+');
+    let at = place.saturating_sub(1).min(bytes.len());
+    let n_before = bytes[..at]
+        .iter()
+        .rev()
+        .take_while(|&byte| is_word(byte))
+        .count();
+    let n_behind = bytes[at..].iter().take_while(|&byte| is_word(byte)).count();
+    let word = String::from_utf8_lossy(&bytes[at - n_before..at + n_behind]);
+    let bare = word.trim_start_matches(['-', '+']).to_ascii_lowercase();
+    if error.is_syntax() && matches!(bare.as_str(), "nan" | "inf" | "infinity") {
+        return format!(
+            "`{word}` at byte {} of the record: expected a number or null",
+            at - n_before + 1
+        );
     }
-}
-
-/// An error of the parser without the line, which would be counted from the record's start.
-fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
-    format!("{text} at byte {} of the record", error.column())
+    format!("{text} at byte {place} of the record")
 }
 
 fn begin<'a>(

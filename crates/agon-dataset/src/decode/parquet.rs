@@ -30,6 +30,7 @@ use parquet::{
 use crate::{
     Error, Format,
     columns::{Columns, Role, WinnerRule},
+    conversations::RowSink,
     count::{Code, Counter, RowPlace},
     decode::{DecodeOptions, Decoded, OnProgress, check, id_hash, is_false, shown_columns},
     fate::Rejections,
@@ -39,13 +40,16 @@ use crate::{
 
 mod by_column;
 mod cells;
+mod chats;
 mod conversations;
 mod json_cells;
 mod pages;
 mod plan;
+mod unpacking;
 mod winner;
 
 use pages::{ColumnStream, Raw};
+use unpacking::Unpacking;
 use winner::WinnerStream;
 
 /// Rows decoded at once: few enough for their codes to stay in the first-level cache.
@@ -67,6 +71,21 @@ pub(crate) fn read(
             .parse_and_finish(&Chunks(&file))
             .map_err(|error| damage(&error))
     })?;
+    if let Some(collector) = options.collector
+        && let Some(selection) = collector.rows.map(RowSink::selection)
+        && selection.chats
+    {
+        let root = metadata.file_metadata().schema_descr().root_schema();
+        if let Some(format) = layout::chats(root.get_fields().iter().map(|field| field.name())) {
+            let chats = chats::Chats {
+                path,
+                file,
+                metadata,
+                format,
+            };
+            return chats.read(collector, selection, options, on_progress);
+        }
+    }
     let table = Table::new(path, file, metadata)?;
     if let Some(collector) = options.collector {
         return by_column::read(&table, collector, options, on_progress);
@@ -178,6 +197,7 @@ impl Work<'_> {
 struct Table {
     path: String,
     file: Arc<dyn RandomAccess>,
+    unpacking: Arc<Unpacking>,
     metadata: ParquetMetaData,
     format: Format,
     n_rows: u64,
@@ -279,6 +299,7 @@ impl Table {
         ];
         Ok(Self {
             path: path.to_owned(),
+            unpacking: Unpacking::new(file.size()),
             file,
             format: published.unwrap_or(Format::BattlesParquet),
             n_rows,
@@ -369,7 +390,11 @@ impl Table {
         let start = range.start;
         let bytes = read_range(self.file.as_ref(), range)
             .map_err(|error| format!("cannot be read on: {error}"))?;
-        Ok(ColumnBytes { start, bytes })
+        Ok(ColumnBytes {
+            start,
+            bytes,
+            unpacking: Arc::clone(&self.unpacking),
+        })
     }
 
     /// The pages of one column of one row group.
@@ -513,6 +538,7 @@ fn guarded<T>(path: &str, f: impl FnOnce() -> Result<T, Damage>) -> Result<T, Er
 struct ColumnBytes {
     start: u64,
     bytes: Bytes,
+    unpacking: Arc<Unpacking>,
 }
 
 impl ColumnBytes {
@@ -536,7 +562,10 @@ impl ChunkReader for ColumnBytes {
     type T = bytes::buf::Reader<Bytes>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(self.from(start)?.reader())
+        let bytes = self.from(start)?;
+        // Pages are asked for by the place of their headers.
+        self.unpacking.add(&bytes)?;
+        Ok(bytes.reader())
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {

@@ -1,6 +1,6 @@
 //! Compressed sources: what is in them is read as if it stood alone, within limits.
 //!
-//! gzip (RFC 1952, several members), zstd (RFC 8878, several frames) and bzip2 are taken apart while they are read; nothing is written to a disk but Parquet, which has its directory at its end.
+//! gzip (RFC 1952, several members), zstd (RFC 8878, several frames), bzip2 and xz are taken apart while they are read; nothing is written to a disk but Parquet, which has its directory at its end.
 //! At most [`LAYERS_MAX`] compressions lie around one source, as with a `.json.gz` in a zip archive.
 
 use std::{
@@ -12,6 +12,7 @@ use std::{
     thread::JoinHandle,
 };
 
+use liblzma::stream::{CONCATENATED, Stream as Xz};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -28,6 +29,9 @@ pub const RATIO_FREE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The largest window of a zstd frame that is taken, as a power of two: 128 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+
+/// Memory that unpacking xz may take: its strongest preset takes 65 MiB.
+const XZ_MEMORY_BYTES_MAX: u64 = 192 * 1024 * 1024;
 
 /// How far compressed inputs may unpack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,6 +299,12 @@ impl<R: Read> Read for Unpacked<R> {
             Err(error) => {
                 let detail = if error.kind() == io::ErrorKind::UnexpectedEof {
                     "it ends too early".to_owned()
+                } else if self.format == "gzip"
+                    && self.n_unpacked > 0
+                    && error.kind() == io::ErrorKind::InvalidInput
+                {
+                    // The decoder takes what stands behind the first member for another.
+                    "something that is no gzip stands behind its end".to_owned()
                 } else {
                     error.to_string()
                 };
@@ -339,6 +349,11 @@ fn decoder(
         }
         Compression::Bzip2 => {
             let decoder = bzip2::read::MultiBzDecoder::new(stream);
+            Box::new(Unpacked::new(path, name, decoder, limits, outer))
+        }
+        Compression::Xz => {
+            let xz = Xz::new_stream_decoder(XZ_MEMORY_BYTES_MAX, CONCATENATED)?;
+            let decoder = liblzma::read::XzDecoder::new_stream(stream, xz);
             Box::new(Unpacked::new(path, name, decoder, limits, outer))
         }
     })

@@ -24,6 +24,7 @@ pub(super) enum Compression {
     Gzip,
     Zstd,
     Bzip2,
+    Xz,
 }
 
 impl Compression {
@@ -33,6 +34,7 @@ impl Compression {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
             Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
         }
     }
 }
@@ -72,7 +74,9 @@ pub(super) fn recognise(path: &str, head: &[u8]) -> Result<Recognised, Error> {
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
             return Ok(Recognised::Compressed(Compression::Bzip2));
         }
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => return unknown("compressed with xz"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            return Ok(Recognised::Compressed(Compression::Xz));
+        }
         [b'7', b'z', 0xbc, 0xaf, ..] => return unknown("a 7z archive"),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => return unknown("an Arrow file"),
         [b'S', b'Q', b'L', b'i', b't', b'e', ..] => return unknown("an SQLite database"),

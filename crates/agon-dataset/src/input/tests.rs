@@ -82,6 +82,12 @@ fn bzip2_stream(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn xz_stream(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 fn parquet() -> Vec<u8> {
     let column = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
     let batch = RecordBatch::try_from_iter([
@@ -201,7 +207,7 @@ fn sha256(bytes: &[u8]) -> Option<String> {
 
 #[test]
 fn a_compressed_source_reads_as_what_is_in_it() {
-    for pack in [gzip, zstd_frame, bzip2_stream] {
+    for pack in [gzip, zstd_frame, bzip2_stream, xz_stream] {
         for (inner, format, rows) in [
             (CSV.as_bytes(), Format::BattlesCsv, 2),
             (JSON_LINES.as_bytes(), Format::BattlesJsonLines, 1),
@@ -218,9 +224,24 @@ fn a_compressed_source_reads_as_what_is_in_it() {
 }
 
 #[test]
+fn xz_that_would_take_too_much_memory_is_refused() {
+    let mut packed = xz_stream(CSV.as_bytes());
+    // Behind the head of the stream: the length of the block's head, its flags, the filter, and the size of its window as an exponent.
+    let end = 12 + (usize::from(packed[12]) + 1) * 4;
+    assert_eq!(packed[14..16], [0x21, 1]);
+    packed[16] = 40;
+    let mut checksum = flate2::Crc::new();
+    checksum.update(&packed[12..end - 4]);
+    packed[end - 4..end].copy_from_slice(&checksum.sum().to_le_bytes());
+    let error = read(&packed).unwrap_err();
+    assert!(error.starts_with("`votes` is not valid xz"), "{error}");
+    assert!(error.contains("memory"), "{error}");
+}
+
+#[test]
 fn several_members_and_frames_are_one_source() {
     let (first, rest) = CSV.split_at(30);
-    for pack in [gzip, zstd_frame, bzip2_stream] {
+    for pack in [gzip, zstd_frame, bzip2_stream, xz_stream] {
         let packed = [pack(first.as_bytes()), pack(b""), pack(rest.as_bytes())].concat();
         let report = read(&packed).unwrap();
         assert_eq!(report.kept, 2);
@@ -319,11 +340,13 @@ fn whatever_is_cut_short_is_refused() {
         gzip(CSV.as_bytes()),
         zstd_frame(CSV.as_bytes()),
         bzip2_stream(CSV.as_bytes()),
+        xz_stream(CSV.as_bytes()),
         zip_of(&[entry("a.csv", DEFLATE, CSV.as_bytes())]),
         gzip(&parquet()),
     ];
     for packed in packed {
-        for length in 4..packed.len() {
+        // Six bytes tell xz.
+        for length in 6..packed.len() {
             let error = read(&packed[..length]).unwrap_err();
             assert!(error.contains("is not valid"), "{length}: {error}");
         }
@@ -336,7 +359,12 @@ fn whatever_is_damaged_is_refused_or_read_as_it_was() {
         entry("a.csv", DEFLATE, CSV.as_bytes()),
         entry("b.csv", ZSTD, CSV.as_bytes()),
     ]);
-    let packed = [gzip(CSV.as_bytes()), bzip2_stream(CSV.as_bytes()), whole];
+    let packed = [
+        gzip(CSV.as_bytes()),
+        bzip2_stream(CSV.as_bytes()),
+        xz_stream(CSV.as_bytes()),
+        whole,
+    ];
     for packed in packed {
         for position in 0..packed.len() {
             for flip in [1, 0xff] {

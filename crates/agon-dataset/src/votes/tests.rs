@@ -380,8 +380,7 @@ fn missing_columns_are_named_with_those_that_are_there() {
 #[test]
 fn what_is_no_table_of_votes_is_refused_in_words() {
     for (bytes, found) in [
-        (&b"\xfd7zXZ\0"[..], "compressed with xz"),
-        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (&b"7z\xbc\xaf\x27\x1c"[..], "a 7z archive"),
         (b"\xff\xfem\0", "UTF-16 text"),
         (b"model_a\0", "binary data"),
         (b"  \n \n", "blank"),

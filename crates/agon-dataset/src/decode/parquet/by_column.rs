@@ -385,7 +385,9 @@ impl<'a> Streams<'a> {
             json: JsonStream::new(table, &plan.json, work.collector, idx)?,
             conversations: ConversationStream::new(table, plan.conversations.as_ref(), idx),
             cells: (work.row_columns.as_ref())
-                .map(|columns| CellStream::new(&table.metadata, &table.file, columns, idx))
+                .map(|columns| {
+                    CellStream::new(&table.metadata, &table.file, &table.unpacking, columns, idx)
+                })
                 .transpose()?,
         })
     }
@@ -421,7 +423,6 @@ impl<'a> Streams<'a> {
                     .into(),
                 winner: Some(winner_of(w[i])),
                 folder: work.options.folder,
-                problems: Vec::new(),
             };
             chunk.push_row(whole_row(head, &block.row(i), rows.selection()));
         }

@@ -17,7 +17,7 @@ use parquet::{
     file::metadata::ParquetMetaData,
 };
 
-use super::{BLOCK_ROWS, Column, Damage, conversations::OwnedChunks, damage};
+use super::{BLOCK_ROWS, Column, Damage, conversations::OwnedChunks, damage, unpacking::Unpacking};
 use crate::{
     ConversationSelection, Error,
     conversations::{BATCH_BYTES, Cell, RowCells, is_wanted},
@@ -90,6 +90,7 @@ impl CellStream {
     pub(super) fn new(
         metadata: &ParquetMetaData,
         file: &Arc<dyn RandomAccess>,
+        unpacking: &Arc<Unpacking>,
         columns: &RowColumns,
         row_group_idx: usize,
     ) -> Result<Self, Damage> {
@@ -97,7 +98,12 @@ impl CellStream {
         let leaves = columns.leaves.iter().map(|column| column.leaf_idx);
         let bytes: u64 = leaves
             .clone()
-            .map(|idx| u64::try_from(row_group.column(idx).uncompressed_size()).unwrap_or(0))
+            .map(|idx| {
+                let column = row_group.column(idx);
+                // Of the two sizes only the packed one is held against the file, so that it cannot be too small.
+                let bytes = column.uncompressed_size().max(column.compressed_size());
+                u64::try_from(bytes).unwrap_or(0)
+            })
             .fold(0, u64::saturating_add);
         let n_rows = u64::try_from(row_group.num_rows()).unwrap_or(0);
         let row_bytes = bytes / n_rows.max(1);
@@ -112,7 +118,10 @@ impl CellStream {
                 .map_err(|error| damage(&error))?;
             let schema = metadata.file_metadata().schema_descr();
             let mask = ProjectionMask::leaves(schema, leaves);
-            let chunks = OwnedChunks(Arc::clone(file));
+            let chunks = OwnedChunks {
+                file: Arc::clone(file),
+                unpacking: Arc::clone(unpacking),
+            };
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, arrow)
                 .with_row_groups(vec![row_group_idx])
                 .with_projection(mask)

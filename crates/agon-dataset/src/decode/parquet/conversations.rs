@@ -18,7 +18,10 @@ use parquet::{
     schema::types::SchemaDescriptor,
 };
 
-use super::{BLOCK_ROWS, Damage, Table, damage};
+use super::{
+    BLOCK_ROWS, Damage, Table, damage,
+    unpacking::{HEADER_BYTES, Unpacking},
+};
 use crate::{
     battles::conversation::{Conversation, add_part},
     input::access::{Chunks, RandomAccess},
@@ -78,11 +81,14 @@ impl ConversationColumns {
 }
 
 /// Bytes that Arrow's reader may keep.
-pub(super) struct OwnedChunks(pub(super) Arc<dyn RandomAccess>);
+pub(super) struct OwnedChunks {
+    pub(super) file: Arc<dyn RandomAccess>,
+    pub(super) unpacking: Arc<Unpacking>,
+}
 
 impl Length for OwnedChunks {
     fn len(&self) -> u64 {
-        self.0.size()
+        self.file.size()
     }
 }
 
@@ -90,11 +96,15 @@ impl ChunkReader for OwnedChunks {
     type T = <Chunks<'static> as ChunkReader>::T;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Chunks(&self.0).get_read(start)
+        // Pages are asked for by the place of their headers.
+        let mut header = [0; HEADER_BYTES];
+        let n = self.file.read_at(start, &mut header)?;
+        self.unpacking.add(&header[..n])?;
+        Chunks(&self.file).get_read(start)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        Chunks(&self.0).get_bytes(start, length)
+        Chunks(&self.file).get_bytes(start, length)
     }
 }
 
@@ -160,7 +170,10 @@ impl<'a> ConversationStream<'a> {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata =
             ArrowReaderMetadata::try_new(metadata, options).map_err(|error| damage(&error))?;
-        let chunks = OwnedChunks(Arc::clone(&self.table.file));
+        let chunks = OwnedChunks {
+            file: Arc::clone(&self.table.file),
+            unpacking: Arc::clone(&self.table.unpacking),
+        };
         let schema = self.table.metadata.file_metadata().schema_descr();
         let mask = ProjectionMask::leaves(schema, columns.leaves.iter().copied());
         ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
@@ -230,6 +243,7 @@ fn add(conversation: &mut Conversation, array: &dyn Array, row: usize, may_be_pl
             .column_by_name("role")
             .and_then(|role| text(role, row))
         && let Some(content) = message.column_by_name("content")
+        && content.is_valid(row)
     {
         let mut all = String::new();
         add_content(content.as_ref(), row, &mut all);
