@@ -332,6 +332,9 @@ fn a_photo_comes_back_as_a_jpeg_that_looks_the_same() {
             width_px: 640,
             height_px: 480,
             is_animated: false,
+            n_frames: 1,
+            sha256: Sha256::digest(jpeg(&picture)).into(),
+            md5: Md5::digest(jpeg(&picture)).into(),
         }
     );
     assert!(difference(&decoded(&image), &picture) < 3.0);
@@ -1169,7 +1172,8 @@ fn files_of_other_kinds_are_refused_by_name_with_a_way_out() {
             ["SVG", "Export it as PNG"],
         ),
         (b"%PDF-1.7", ["PDF", "screenshot of the page"]),
-        (b"II\x2a\0\x08\0\0\0", ["TIFF", "save it as PNG"]),
+        (b"MM\0\x2b\0\x08\0\0", ["BigTIFF", "save it as PNG"]),
+        (b"II\x2a\0\x10\0\0\0CR\x02\0", ["raw file", "as JPEG"]),
         (
             b"PK\x03\x04word/document.xml",
             ["office document", "screenshot"],
@@ -1214,7 +1218,7 @@ fn notes_have_one_spelling_each() {
 }
 
 /// The folder of shared test data, if there is one.
-fn test_data() -> Option<PathBuf> {
+pub(crate) fn test_data() -> Option<PathBuf> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the shared test data is found by an environment variable"
