@@ -33,7 +33,9 @@ mod tests {
     #[test]
     fn digits_of_either_case_are_read_and_nothing_else() {
         assert_eq!(parse("00fFa9"), Some([0, 255, 0xa9]));
-        for wrong in ["", "00", "00ff", "00ffa", "00ffag", "0x00ff", "00ffé", " 0ffa9"] {
+        for wrong in [
+            "", "00", "00ff", "00ffa", "00ffag", "0x00ff", "00ffé", " 0ffa9",
+        ] {
             assert_eq!(parse::<3>(wrong), None, "{wrong}");
         }
     }

@@ -21,8 +21,7 @@ use crate::image::NormalisedImage;
 use crate::perceptual_hash::{DISTANCE_MAX, NearIndex, PdqHash, PerceptualHash, QUALITY_MIN, Turn};
 
 /// How the kinds of hashes that are read are listed to people, by ThreatExchange's and the plain names.
-pub const ACCEPTED_KINDS: &str =
-    "pdq, md5, photo_md5, sha256, HASH_PDQ, HASH_MD5 or HASH_SHA256";
+pub const ACCEPTED_KINDS: &str = "pdq, md5, photo_md5, sha256, HASH_PDQ, HASH_MD5 or HASH_SHA256";
 
 /// A hash of a known image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -184,7 +183,9 @@ pub enum ListError {
         column: &'static str,
     },
     /// The header has a column that is not known, or one twice.
-    #[error("line 1: the column `{column}` is unknown or given twice, `signal_type`, `signal_str`, `collab`, `category`, `tags` and `quality` are accepted")]
+    #[error(
+        "line 1: the column `{column}` is unknown or given twice, `signal_type`, `signal_str`, `collab`, `category`, `tags` and `quality` are accepted"
+    )]
     Column {
         /// Which.
         column: String,

@@ -230,4 +230,4 @@ impl PerceptualHash {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

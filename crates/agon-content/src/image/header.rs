@@ -13,7 +13,7 @@ mod webp;
 
 use super::{ImageError, ImageLimits, ImageNote, PictureFormat};
 use directory::Directory;
-pub(super) use tiff::{Alpha, TiffColours};
+pub(super) use tiff::{Alpha, TiffColours, with_entries_as_grey};
 
 /// How often the pixels of the largest accepted picture may be walked.
 ///

@@ -14,7 +14,7 @@ pub struct Pixels(RgbImage);
 impl Pixels {
     /// Pixels from bytes, three for each pixel. `None` if a side is 0 or there are not exactly `width_px` × `height_px` × 3.
     pub fn new(width_px: u32, height_px: u32, rgb: Vec<u8>) -> Option<Self> {
-        let n_bytes = u64::from(width_px) * u64::from(height_px) * 3;
+        let n_bytes = (u64::from(width_px) * u64::from(height_px)).checked_mul(3)?;
         if n_bytes == 0 || rgb.len() as u64 != n_bytes {
             return None;
         }

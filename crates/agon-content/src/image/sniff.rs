@@ -121,7 +121,9 @@ impl ForeignKind {
             Self::Avif | Self::JpegXl | Self::Jpeg2000 | Self::OtherPicture => {
                 "Open it in a picture viewer and save it as JPEG or PNG, or take a screenshot of it."
             }
-            Self::CameraRaw => "Export it as JPEG from the camera's program, or take a screenshot of it.",
+            Self::CameraRaw => {
+                "Export it as JPEG from the camera's program, or take a screenshot of it."
+            }
             Self::BigTiff | Self::Ico | Self::Photoshop => {
                 "Open it in a picture editor and save it as PNG or JPEG."
             }

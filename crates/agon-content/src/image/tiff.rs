@@ -9,11 +9,14 @@ use tiff::decoder::{Decoder, DecodingResult, Limits};
 use tiff::{ColorType, TiffError};
 
 use super::decode::{Samples, check_memory};
-use super::header::{Alpha, Header, TiffColours, too_costly};
+use super::header::{Alpha, Header, TiffColours, too_costly, with_entries_as_grey};
 use super::{ImageError, ImageLimits, ImageNote};
 
 /// Memory for the values of one field, such as the places of all strips, in bytes.
 const FIELD_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How a TIFF says that its samples are entries of a palette.
+const PALETTE: u32 = 3;
 
 /// Reads the first page.
 pub(super) fn read(
@@ -43,7 +46,14 @@ pub(super) fn read(
     decoder_limits.decoding_buffer_size = buffer_bytes;
     decoder_limits.intermediate_buffer_size = buffer_bytes;
     decoder_limits.ifd_value_size = FIELD_BYTES_MAX;
-    let mut decoder = Decoder::new(Cursor::new(bytes))
+    // The decoder refuses palettes (`tiff` 0.11.3), whose samples are stored as those of grey are.
+    let as_grey = if colours.photometric == PALETTE {
+        let as_grey = with_entries_as_grey(bytes);
+        Some(as_grey.ok_or_else(|| ImageError::broken(header.format))?)
+    } else {
+        None
+    };
+    let mut decoder = Decoder::new(Cursor::new(as_grey.as_deref().unwrap_or(bytes)))
         .map_err(refuse)?
         .with_limits(decoder_limits);
     if decoder.dimensions().map_err(refuse)? != (header.width_px, header.height_px) {
@@ -51,7 +61,9 @@ pub(super) fn read(
     }
     let colour_type = decoder.colortype().map_err(refuse)?;
     let mut unpacked = DecodingResult::U8(Vec::new());
-    let layout = decoder.read_image_to_buffer(&mut unpacked).map_err(refuse)?;
+    let layout = decoder
+        .read_image_to_buffer(&mut unpacked)
+        .map_err(refuse)?;
     if unpacked.as_buffer(0).as_bytes().len() < layout.complete_len {
         return Err(too_costly(header.format, limits));
     }
@@ -105,7 +117,12 @@ impl Page<'_, '_> {
 
     /// Of up to 8 bits a sample.
     fn shallow(&self, colour_type: ColorType, mut samples: Vec<u8>) -> Option<Samples> {
+        let has_palette = self.colours.photometric == PALETTE;
         let picture = match colour_type {
+            ColorType::Gray(8) if has_palette => self.with_palette(&samples)?,
+            ColorType::Gray(n_bits @ (1 | 2 | 4)) if has_palette => {
+                self.with_palette(&self.unpacked(&samples, n_bits)?)?
+            }
             ColorType::Gray(8) => DynamicImage::ImageLuma8(self.buffer(samples)?),
             ColorType::Gray(n_bits @ (1 | 2 | 4)) => {
                 let full = (1 << n_bits) - 1;
@@ -114,10 +131,6 @@ impl Page<'_, '_> {
                     *level *= 255 / full;
                 }
                 DynamicImage::ImageLuma8(self.buffer(levels)?)
-            }
-            ColorType::Palette(8) => self.with_palette(&samples)?,
-            ColorType::Palette(n_bits @ (1 | 2 | 4)) => {
-                self.with_palette(&self.unpacked(&samples, n_bits)?)?
             }
             ColorType::Multiband {
                 bit_depth: 8,
@@ -151,7 +164,9 @@ impl Page<'_, '_> {
         notes: &mut Vec<ImageNote>,
     ) -> Option<Samples> {
         let picture = match colour_type {
-            ColorType::Gray(16) => DynamicImage::ImageLuma16(self.buffer(samples)?),
+            ColorType::Gray(16) if self.colours.photometric != PALETTE => {
+                DynamicImage::ImageLuma16(self.buffer(samples)?)
+            }
             ColorType::Multiband {
                 bit_depth: 16,
                 num_samples: 2,
@@ -180,7 +195,10 @@ impl Page<'_, '_> {
 
     /// One number for each pixel, from rows that begin at whole bytes.
     fn unpacked(&self, rows: &[u8], n_bits: u8) -> Option<Vec<u8>> {
-        let (width, height) = (self.header.width_px as usize, self.header.height_px as usize);
+        let (width, height) = (
+            self.header.width_px as usize,
+            self.header.height_px as usize,
+        );
         let per_byte = usize::from(8 / n_bits);
         let row_bytes = width.div_ceil(per_byte);
         if rows.len() != row_bytes * height {

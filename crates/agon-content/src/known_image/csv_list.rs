@@ -2,7 +2,7 @@
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::{EntryError, KnownHash, ListEntry, ListError, Standing, standing_of_quality};
+use super::{EntryError, KnownHash, ListEntry, ListError, Standing, line_at, standing_of_quality};
 use crate::hexadecimal::shortened;
 
 /// Where each column stands.
@@ -44,9 +44,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<ListEntry>, ListError> {
     let mut reader = ReaderBuilder::new()
         .trim(Trim::All)
         .from_reader(text.as_bytes());
-    let at_line = |line: Option<u64>| line.map_or(1, |line| line as usize);
     let wrong_csv = |source: csv::Error| ListError::Csv {
-        line: at_line(source.position().map(csv::Position::line)),
+        line: line_of(text, (1, 0), source.position()).0,
         source,
     };
     let columns = Columns::read(reader.headers().map_err(wrong_csv)?)?;
@@ -54,16 +53,21 @@ pub(super) fn parse(text: &str) -> Result<Vec<ListEntry>, ListError> {
     let signal_type = columns.signal_type.ok_or_else(|| missing("signal_type"))?;
     let signal_str = columns.signal_str.ok_or_else(|| missing("signal_str"))?;
     let mut entries = Vec::new();
+    let mut place = (1, 0);
     for record in reader.records() {
         let record = record.map_err(wrong_csv)?;
-        let line = at_line(record.position().map(csv::Position::line));
+        place = line_of(text, place, record.position());
+        let line = place.0;
         let wrong_entry = |source| ListError::Entry { line, source };
         // A record has as many fields as the header, or the reader would have refused it.
         let field = |column: Option<usize>| column.and_then(|idx| record.get(idx)).unwrap_or("");
         let hash = KnownHash::parse(field(Some(signal_type)), field(Some(signal_str)))
             .map_err(wrong_entry)?;
         let quality = quality(field(columns.quality)).map_err(wrong_entry)?;
-        let standing = match (category(field(columns.category)).map_err(wrong_entry)?, hash) {
+        let standing = match (
+            category(field(columns.category)).map_err(wrong_entry)?,
+            hash,
+        ) {
             (Standing::Active, KnownHash::Pdq(_)) => quality,
             (standing, _) => standing,
         };
@@ -81,6 +85,25 @@ pub(super) fn parse(text: &str) -> Result<Vec<ListEntry>, ListError> {
         });
     }
     Ok(entries)
+}
+
+/// The line and the byte at which a record begins, counted on from an earlier line and byte.
+///
+/// The reader's own line is that of the empty lines in front of the record.
+fn line_of(
+    text: &str,
+    (line, counted_to): (usize, usize),
+    position: Option<&csv::Position>,
+) -> (usize, usize) {
+    let at = position.map_or(counted_to, |position| position.byte() as usize);
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    let n_empty = rest
+        .iter()
+        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+        .count();
+    let at = at + n_empty;
+    let passed = text.as_bytes().get(counted_to..at).unwrap_or_default();
+    (line + line_at(passed, passed.len()) - 1, at)
 }
 
 /// ThreatExchange's categories of opinion; none given means that the image is known.

@@ -27,13 +27,13 @@ pub(super) fn hash(width: usize, height: usize, rgb: &[u8]) -> PerceptualHash {
             turned: [PdqHash::ZERO; 8],
         };
     }
-    // ITU-R BT.601 luma, added up from left to right.
+    // ITU-R BT.601 luma, rounded once, as the reference's Python package has it, of which the published hashes are.
     let luma: Vec<f32> = rgb
         .as_chunks::<3>()
         .0
         .iter()
         .map(|&[red, green, blue]| {
-            0.299 * f32::from(red) + 0.587 * f32::from(green) + 0.114 * f32::from(blue)
+            (0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)) as f32
         })
         .collect();
     let square = reduce(luma, width, height);

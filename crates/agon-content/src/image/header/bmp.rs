@@ -29,7 +29,9 @@ pub(super) fn scan<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Option<()> {
     let stated_end = u32_le(bytes, 2)? as usize;
     // Some writers leave the size out or wrong; one that is larger than its headers is believed.
     if stated_end > INFO_AT + info_bytes as usize {
-        header.removed.behind(bytes.get(stated_end..).unwrap_or_default());
+        header
+            .removed
+            .behind(bytes.get(stated_end..).unwrap_or_default());
     }
     Some(())
 }

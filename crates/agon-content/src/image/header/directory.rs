@@ -83,6 +83,23 @@ impl<'a> Directory<'a> {
         self.field(tag).is_some()
     }
 
+    /// The whole block with the one number of 16 bits of this field changed. `None` if there is no such field.
+    pub(super) fn block_with(self, tag: u16, number: u16) -> Option<Vec<u8>> {
+        const SHORT: u16 = 3;
+        let at = self.field(tag)?;
+        if self.u16(at + 2) != Some(SHORT) {
+            return None;
+        }
+        let bytes = if self.is_big_endian {
+            number.to_be_bytes()
+        } else {
+            number.to_le_bytes()
+        };
+        let mut block = self.block.to_vec();
+        block.get_mut(at + 8..at + 10)?.copy_from_slice(&bytes);
+        Some(block)
+    }
+
     /// All bytes of a field, and how many bytes one of its values has. `None` if the field is missing or reaches beyond the block.
     fn value(self, tag: u16) -> Option<(&'a [u8], usize)> {
         let at = self.field(tag)?;
@@ -126,7 +143,9 @@ impl<'a> Directory<'a> {
         let n_values = 0..bytes.len() / value_bytes;
         match value_bytes {
             1 => Some(bytes.iter().copied().map(u32::from).collect()),
-            2 => n_values.map(|idx| place(idx).u16(0).map(u32::from)).collect(),
+            2 => n_values
+                .map(|idx| place(idx).u16(0).map(u32::from))
+                .collect(),
             4 => n_values.map(|idx| place(idx).u32(0)).collect(),
             _ => None,
         }

@@ -29,7 +29,9 @@ pub(super) fn scan<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Option<()> {
             b"iTXt" | b"tEXt" | b"zTXt" => header.removed.xmp(body),
             b"caBX" => header.removed.credentials = true,
             b"IEND" => {
-                header.removed.behind(bytes.get(end + 4..).unwrap_or_default());
+                header
+                    .removed
+                    .behind(bytes.get(end + 4..).unwrap_or_default());
                 break;
             }
             _ if is_about_pixels(name) => {}

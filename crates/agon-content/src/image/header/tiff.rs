@@ -114,6 +114,12 @@ pub(super) fn scan<'a>(
     )?)
 }
 
+/// The file with its palette's entries called levels of grey, so that a decoder that knows no palettes hands them out.
+pub(in super::super) fn with_entries_as_grey(bytes: &[u8]) -> Option<Vec<u8>> {
+    const BLACK_IS_ZERO: u16 = 1;
+    Directory::first(bytes)?.block_with(tag::PHOTOMETRIC, BLACK_IS_ZERO)
+}
+
 /// Cameras' raw files are TIFFs whose first picture is a small copy, or whose pixels are of one colour each.
 fn is_camera_raw(directory: Directory<'_>) -> bool {
     const COLOUR_FILTER_ARRAY: u32 = 32_803;
