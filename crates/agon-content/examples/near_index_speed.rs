@@ -1,7 +1,7 @@
 //! Times the index of near hashes: building, and searching by radius 31, on random hashes and on heaps of near-duplicates; and hashing itself.
 //!
 //! `cargo run --release -p agon-content --example near_index_speed -- 1000000 100000` takes the numbers of hashes and queries.
-//! `--check N` compares N of the searches with looking at every hash, and fails at the first that differs.
+//! A third number says how many of the searches are compared with looking at every hash; it fails at the first that differs.
 
 #![expect(
     clippy::print_stdout,
