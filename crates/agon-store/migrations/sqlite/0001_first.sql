@@ -20,12 +20,12 @@ CREATE INDEX consents_by_visit ON consents (visit, given_at);
 
 CREATE TABLE images (
     id               BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 32),
-    format           TEXT    NOT NULL CHECK (format IN ('png', 'jpeg', 'webp', 'gif')),
+    format           TEXT    NOT NULL CHECK (format IN ('png', 'jpeg', 'webp', 'gif', 'bmp', 'tiff')),
     width            INTEGER NOT NULL CHECK (width > 0),
     height           INTEGER NOT NULL CHECK (height > 0),
     n_bytes          INTEGER NOT NULL CHECK (n_bytes > 0),
     legacy_md5       BLOB    CHECK (length(legacy_md5) = 16),
-    original_format  TEXT    NOT NULL CHECK (original_format IN ('png', 'jpeg', 'webp', 'gif')),
+    original_format  TEXT    NOT NULL CHECK (original_format IN ('png', 'jpeg', 'webp', 'gif', 'bmp', 'tiff')),
     created_at       INTEGER NOT NULL
 ) STRICT;
 

@@ -446,6 +446,8 @@ impl App {
                 PictureFormat::Png => ImageFormat::Png,
                 PictureFormat::Gif => ImageFormat::Gif,
                 PictureFormat::WebP => ImageFormat::Webp,
+                PictureFormat::Bmp => ImageFormat::Bmp,
+                PictureFormat::Tiff => ImageFormat::Tiff,
             },
             created_at: self.inner.clock.now(),
         };
