@@ -3,40 +3,55 @@
 //! What comes in is any bytes; what goes out is one upright, flat, 8-bit sRGB picture as JPEG or PNG, or a refusal in words.
 //! Steps, in this order:
 //!
-//! 1. **Kind** by the bytes, never by the name: JPEG, PNG, GIF and WebP are read, anything else is named and refused.
-//! 2. **Header** by our own bounded scan, before a decoder runs: sides, pixels, frames, scans and memory are held against [`ImageLimits`].
+//! 1. **Kind** by the bytes, never by the name: JPEG, PNG, GIF, WebP, BMP and TIFF are read, anything else is named and refused.
+//! 2. **Header** by our own bounded scan, before a decoder runs: sides, pixels, passes and memory are held against [`ImageLimits`].
 //! 3. **Pixels**: first frame; CMYK and YCCK to RGB; embedded ICC profile or PNG `cICP` to sRGB; transparency over white; 16 bits to 8.
 //! 4. **Fit**: the longest side to [`ImageLimits::fit_side_max_px`], by an area-true Lanczos filter; sides stay ≥ 1 pixel; nothing is ever enlarged.
 //! 5. **Upright**: the EXIF orientation is applied.
-//! 6. **Encoding**, so that nothing but pixels is left: no EXIF, position, XMP, IPTC, comment, profile, thumbnail or trailing data.
+//! 6. **Encoding**, so that nothing but pixels is left: no EXIF, position, XMP, IPTC, comment, profile, thumbnail, content credentials or trailing data.
 //!
 //! # JPEG or PNG
 //!
-//! A picture that came lossy (JPEG, lossy WebP) leaves as JPEG of quality 90 with full colour resolution.
-//! One that came lossless (PNG, GIF, lossless WebP) leaves as PNG if it has at most 4,096 colours, or if the PNG is not larger than the JPEG (quick compression must already bring it within twice the JPEG); otherwise as JPEG.
+//! A picture that came lossy (JPEG, lossy WebP, JPEG in TIFF) leaves as JPEG of quality 90 with full colour resolution.
+//! One that came lossless (PNG, GIF, BMP, lossless WebP, other TIFF) leaves as PNG if it has at most 4,096 colours, or if the PNG is not larger than the JPEG (quick compression must already bring it within twice the JPEG); otherwise as JPEG.
 //! If the result is larger than [`ImageLimits::encoded_bytes_max`], it becomes a JPEG whose sides shrink until it fits.
+//! [`fit_for_provider`] does the same once more for a provider with tighter limits than the arena.
 //!
 //! The same bytes and limits give the same result on the same kind of processor and version of Agon.
 //!
-//! Not done here: `gAMA` and `cHRM` of PNG are ignored, as the models' own readers do; an orientation given only in XMP or in a PNG text chunk is not applied.
+//! Transparency is laid over **white**, whatever lies under it: what shows on another ground only, such as white writing on transparent, is not in the result, and neither people nor models see it.
+//! Writing in a single colour channel stays as it is, for whoever reads text in pictures.
+//!
+//! Not done here: `gAMA` and `cHRM` of PNG and the calibrated colours of BMP are ignored, as the models' own readers do; an orientation given only in XMP or in a PNG text chunk is not applied.
+//!
+//! `docs/images.md` lists formats, limits, identities and measured figures.
 
 mod colour;
 mod decode;
 mod encode;
 mod fit;
 mod header;
+mod pixels;
+mod provider;
 mod sniff;
+mod tiff;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ::image::RgbImage;
 use agon_domain::ImageId;
+use md5::Md5;
 use sha2::{Digest as _, Sha256};
 
+use crate::perceptual_hash::PerceptualHash;
+
+pub use pixels::Pixels;
+pub use provider::{FittedImage, ProviderLimits, fit_for_provider};
 pub use sniff::{ForeignKind, PictureFormat};
 
 /// How the accepted formats are listed to people.
-pub const ACCEPTED_FORMATS: &str = "JPEG, PNG, WebP or GIF";
+pub const ACCEPTED_FORMATS: &str = "JPEG, PNG, WebP, GIF, BMP or TIFF";
 
 /// What a picture may cost, and how large the result may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +127,7 @@ pub enum ImageNote {
     Rotated,
     /// Transparent parts were laid over white.
     Flattened,
-    /// The picture is animated and only its first frame is used.
+    /// The picture has several frames or pages and only its first is used.
     FirstFrameOnly,
     /// It was scaled down.
     Downscaled,
@@ -124,11 +139,19 @@ pub enum ImageNote {
     DepthReduced,
     /// The file ends before the picture does; the missing part is grey.
     Incomplete,
+    /// EXIF, XMP, IPTC, comments or private blocks were left behind.
+    MetadataRemoved,
+    /// The place where the picture was taken was left behind.
+    PositionRemoved,
+    /// Content credentials (C2PA) were left behind: they vouch for the file as it was.
+    CredentialsRemoved,
+    /// Bytes behind the picture's end were left behind.
+    TrailingDataRemoved,
 }
 
 impl ImageNote {
     /// All of them, in the order in which [`NormalisedImage::notes`] lists them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::Rotated,
         Self::Flattened,
         Self::FirstFrameOnly,
@@ -137,6 +160,10 @@ impl ImageNote {
         Self::ColourProfileIgnored,
         Self::DepthReduced,
         Self::Incomplete,
+        Self::MetadataRemoved,
+        Self::PositionRemoved,
+        Self::CredentialsRemoved,
+        Self::TrailingDataRemoved,
     ];
 
     /// Its stable spelling.
@@ -150,6 +177,10 @@ impl ImageNote {
             Self::ColourProfileIgnored => "colour_profile_ignored",
             Self::DepthReduced => "depth_reduced",
             Self::Incomplete => "incomplete",
+            Self::MetadataRemoved => "metadata_removed",
+            Self::PositionRemoved => "position_removed",
+            Self::CredentialsRemoved => "credentials_removed",
+            Self::TrailingDataRemoved => "trailing_data_removed",
         }
     }
 
@@ -163,7 +194,7 @@ impl ImageNote {
         match self {
             Self::Rotated => "The picture was turned upright.",
             Self::Flattened => "Transparent parts were laid over white.",
-            Self::FirstFrameOnly => "Only the first frame of the animation is used.",
+            Self::FirstFrameOnly => "Only the first frame or page is used.",
             Self::Downscaled => "The picture was scaled down.",
             Self::ColourConverted => "Colours were converted to sRGB.",
             Self::ColourProfileIgnored => {
@@ -171,6 +202,12 @@ impl ImageNote {
             }
             Self::DepthReduced => "16-bit colour was reduced to 8 bits.",
             Self::Incomplete => "The file is cut off; the missing part of the picture is grey.",
+            Self::MetadataRemoved => "Details stored beside the picture were removed.",
+            Self::PositionRemoved => "The place where the picture was taken was removed.",
+            Self::CredentialsRemoved => {
+                "Content credentials were removed, as they hold for the original file only."
+            }
+            Self::TrailingDataRemoved => "Other data behind the picture were removed.",
         }
     }
 }
@@ -192,8 +229,14 @@ pub struct OriginalImage {
     pub width_px: u32,
     /// Its height as stored, before turning, in pixels.
     pub height_px: u32,
-    /// Whether it has more than one frame.
+    /// Whether it has more than one frame or page.
     pub is_animated: bool,
+    /// How many frames or pages it has, as far as its container tells; only the first was decoded.
+    pub n_frames: u32,
+    /// SHA-256 of the file as it was uploaded, for lists of known files.
+    pub sha256: [u8; 32],
+    /// MD5 of the file as it was uploaded, for lists of known files.
+    pub md5: [u8; 16],
 }
 
 /// A picture fit to be stored, shown, sent to models and published.
@@ -209,6 +252,16 @@ pub struct NormalisedImage {
     pub height_px: u32,
     /// SHA-256 of `bytes`.
     pub sha256: [u8; 32],
+    /// SHA-256 of the sides and pixels that were encoded, see [`Pixels::sha256`]: the same for the same pixels in PNG and BMP.
+    pub pixel_sha256: [u8; 32],
+    /// MD5 of the pixels that were uploaded, as straight 8-bit RGBA: the name that FastChat gives a picture in its logs and folders.
+    ///
+    /// Exact for the PNG files that FastChat keeps, which joins them to its logs.
+    /// `None` where FastChat keeps no such picture: a side over 1,024 pixels, 16 bits a channel, print colours.
+    /// Sides are not part of it, and MD5 is no protection: never an identity.
+    pub legacy_md5: Option<[u8; 16]>,
+    /// What it looks like, to find it again scaled, re-encoded or turned.
+    pub perceptual_hash: PerceptualHash,
     /// What it was made from.
     pub original: OriginalImage,
     /// What was done to it, in the order of [`ImageNote::ALL`], each at most once.
@@ -432,10 +485,7 @@ pub fn normalise(bytes: &[u8], limits: &ImageLimits) -> Result<NormalisedImage, 
         });
     }
     let format = sniff::sniff(bytes).map_err(|found| ImageError::Unsupported { found })?;
-    // Decoders read hostile bytes and are other people's code: they are written not to panic, and if one does all the same, one upload fails and not the server.
-    // Nothing is shared with the closure but the bytes, which it only reads.
-    catch_unwind(AssertUnwindSafe(|| normalise_format(bytes, format, limits)))
-        .unwrap_or_else(|_| Err(ImageError::broken(format)))
+    contained(format, || normalise_format(bytes, format, limits))
 }
 
 fn normalise_format(
@@ -444,16 +494,16 @@ fn normalise_format(
     limits: &ImageLimits,
 ) -> Result<NormalisedImage, ImageError> {
     let header = header::read(bytes, format, limits)?;
-    let mut notes = Vec::new();
-    if header.is_animated {
+    let mut notes: Vec<ImageNote> = header.removed.notes().collect();
+    if header.n_frames > 1 {
         notes.push(ImageNote::FirstFrameOnly);
     }
     if header.is_incomplete {
         notes.push(ImageNote::Incomplete);
     }
-    let pixels = decode::decode(bytes, &header, limits, &mut notes)?;
-    let has_few_colours = header.is_lossless && encode::has_few_colours(&pixels);
-    let fitted = fit::fit(pixels, limits.fit_side_max_px, &mut notes);
+    let decoded = decode::decode(bytes, &header, limits, &mut notes)?;
+    let has_few_colours = header.is_lossless && encode::has_few_colours(&decoded.pixels);
+    let fitted = fit::fit(decoded.pixels, limits.fit_side_max_px, &mut notes);
     let upright = fit::turn_upright(fitted, header.exif, &mut notes);
     let encoded = encode::encode(
         upright,
@@ -464,22 +514,64 @@ fn normalise_format(
     )?;
     notes.sort_unstable();
     notes.dedup();
+    let pixels = Pixels::of(encoded.pixels);
     Ok(NormalisedImage {
         sha256: Sha256::digest(&encoded.bytes).into(),
+        pixel_sha256: pixels.sha256(),
+        legacy_md5: decoded.legacy_md5,
+        perceptual_hash: PerceptualHash::of(&pixels),
         bytes: encoded.bytes,
         media_type: encoded.media_type,
-        width_px: encoded.width_px,
-        height_px: encoded.height_px,
+        width_px: pixels.width_px(),
+        height_px: pixels.height_px(),
         original: OriginalImage {
             format,
             n_bytes: bytes.len() as u64,
             width_px: header.width_px,
             height_px: header.height_px,
-            is_animated: header.is_animated,
+            is_animated: header.n_frames > 1,
+            n_frames: header.n_frames,
+            sha256: Sha256::digest(bytes).into(),
+            md5: Md5::digest(bytes).into(),
         },
         notes,
     })
 }
 
+/// The pixels of a picture that [`normalise`] made, for detectors.
+///
+/// # Errors
+///
+/// [`ImageError::Unsupported`] or [`ImageError::Broken`] if the bytes are not such a picture.
+pub fn decode_normalised(bytes: &[u8]) -> Result<Pixels, ImageError> {
+    let (format, pixels) = decode_stored(bytes)?;
+    match format {
+        PictureFormat::Jpeg | PictureFormat::Png => Ok(Pixels::of(pixels)),
+        _ => Err(ImageError::broken(format)),
+    }
+}
+
+/// Decodes what was normalised before; it is bounded all the same, as files may be damaged on a disk.
+fn decode_stored(bytes: &[u8]) -> Result<(PictureFormat, RgbImage), ImageError> {
+    let format = sniff::sniff(bytes).map_err(|found| ImageError::Unsupported { found })?;
+    let limits = ImageLimits::default();
+    contained(format, || {
+        let header = header::read(bytes, format, &limits)?;
+        let decoded = decode::decode(bytes, &header, &limits, &mut Vec::new())?;
+        Ok((format, decoded.pixels))
+    })
+}
+
+/// Runs decoders, which read hostile bytes and are other people's code.
+///
+/// They are written not to panic, and if one does all the same, one upload fails and not the server.
+fn contained<T>(
+    format: PictureFormat,
+    work: impl FnOnce() -> Result<T, ImageError>,
+) -> Result<T, ImageError> {
+    // Nothing is shared with the closure but bytes and limits, which it only reads.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(ImageError::broken(format)))
+}
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

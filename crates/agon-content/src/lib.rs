@@ -11,5 +11,8 @@
 //! [`image::normalise`] needs tens to hundreds of milliseconds of one core: call it in a bounded pool of blocking threads.
 
 pub mod annotate;
+mod hexadecimal;
 pub mod image;
 pub mod question;
+pub mod known_image;
+pub mod perceptual_hash;

@@ -27,11 +27,22 @@ pub enum ImageFormat {
     Webp,
     /// Graphics Interchange Format.
     Gif,
+    /// Windows or OS/2 bitmap.
+    Bmp,
+    /// Tagged Image File Format.
+    Tiff,
 }
 
 impl ImageFormat {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Webp, Self::Gif];
+    pub const ALL: [Self; 6] = [
+        Self::Png,
+        Self::Jpeg,
+        Self::Webp,
+        Self::Gif,
+        Self::Bmp,
+        Self::Tiff,
+    ];
 
     /// Its canonical spelling, in the database and as the file's extension.
     pub const fn as_str(self) -> &'static str {
@@ -40,6 +51,8 @@ impl ImageFormat {
             Self::Jpeg => "jpeg",
             Self::Webp => "webp",
             Self::Gif => "gif",
+            Self::Bmp => "bmp",
+            Self::Tiff => "tiff",
         }
     }
 
@@ -50,6 +63,8 @@ impl ImageFormat {
             Self::Jpeg => "image/jpeg",
             Self::Webp => "image/webp",
             Self::Gif => "image/gif",
+            Self::Bmp => "image/bmp",
+            Self::Tiff => "image/tiff",
         }
     }
 

@@ -2,32 +2,104 @@
 
 use std::io::Cursor;
 
+use ::image::codecs::bmp::BmpDecoder;
 use ::image::codecs::gif::GifDecoder;
 use ::image::codecs::jpeg::JpegDecoder;
 use ::image::codecs::png::PngDecoder;
 use ::image::codecs::webp::WebPDecoder;
 use ::image::{DynamicImage, ImageDecoder, Limits, RgbImage};
+use md5::{Digest as _, Md5};
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::colour::{self, Profile};
-use super::header::{Header, check_size};
-use super::{ImageError, ImageLimits, ImageNote, PictureFormat};
+use super::header::{Header, check_size, too_costly};
+use super::{ImageError, ImageLimits, ImageNote, PictureFormat, tiff};
 
 /// Memory for what surrounds the pixels of a PNG (texts, the unpacked colour profile), in bytes.
 const PNG_METADATA_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// Decodes the first frame and brings its colours to 8-bit sRGB on white. Not yet fitted nor turned.
+/// FastChat scales pictures to this many pixels a side before it hashes and keeps them.
+const FASTCHAT_SIDE_MAX_PX: u32 = 1024;
+
+/// Pixels as a file stores them.
+pub(super) enum Samples {
+    /// Grey or colours of light.
+    Light(DynamicImage),
+    /// Inks, four bytes a pixel, 255 = full ink.
+    Inks(Vec<u8>),
+}
+
+/// A decoded picture.
+pub(super) struct Decoded {
+    /// 8-bit sRGB on white. Not yet fitted nor turned.
+    pub(super) pixels: RgbImage,
+    /// See [`super::NormalisedImage::legacy_md5`].
+    pub(super) legacy_md5: Option<[u8; 16]>,
+}
+
+/// Decodes the first frame and brings its colours to 8-bit sRGB on white.
 pub(super) fn decode(
     bytes: &[u8],
     header: &Header<'_>,
     limits: &ImageLimits,
     notes: &mut Vec<ImageNote>,
-) -> Result<RgbImage, ImageError> {
+) -> Result<Decoded, ImageError> {
+    let (samples, profile) = read_samples(bytes, header, limits, notes)?;
+    match samples {
+        Samples::Light(pixels) => Ok(Decoded {
+            legacy_md5: legacy_md5(&pixels),
+            pixels: colour::to_rgb8_on_white(pixels, profile, notes),
+        }),
+        Samples::Inks(inks) => {
+            let rgb = colour::inks_to_rgb8(&inks, profile, notes);
+            let pixels = RgbImage::from_raw(header.width_px, header.height_px, rgb)
+                .ok_or_else(|| ImageError::broken(header.format))?;
+            Ok(Decoded {
+                pixels,
+                legacy_md5: None,
+            })
+        }
+    }
+}
+
+/// MD5 of the pixels as straight 8-bit RGBA, by which FastChat names the pictures that it keeps.
+fn legacy_md5(pixels: &DynamicImage) -> Option<[u8; 16]> {
+    let is_kept = pixels.width().max(pixels.height()) <= FASTCHAT_SIDE_MAX_PX;
+    let is_shallow = matches!(
+        pixels,
+        DynamicImage::ImageLuma8(_)
+            | DynamicImage::ImageLumaA8(_)
+            | DynamicImage::ImageRgb8(_)
+            | DynamicImage::ImageRgba8(_)
+    );
+    (is_kept && is_shallow).then(|| Md5::digest(pixels.to_rgba8().as_raw()).into())
+}
+
+fn read_samples(
+    bytes: &[u8],
+    header: &Header<'_>,
+    limits: &ImageLimits,
+    notes: &mut Vec<ImageNote>,
+) -> Result<(Samples, Profile), ImageError> {
     let (pixels, profile) = match header.format {
         PictureFormat::Jpeg if header.n_channels == 4 => {
-            return decode_ink_jpeg(bytes, header, limits, notes);
+            return decode_ink_jpeg(bytes, header, limits);
+        }
+        PictureFormat::Tiff => {
+            let Some(colours) = &header.tiff else {
+                return Err(ImageError::broken(header.format));
+            };
+            let samples = tiff::read(bytes, header, colours, limits, notes)?;
+            return Ok((samples, Profile::from_icc(header.icc)));
+        }
+        PictureFormat::Bmp => {
+            let decoder = open(header, BmpDecoder::new(Cursor::new(bytes)))?;
+            (
+                read_pixels(decoder, header, limits)?,
+                Profile::from_icc(header.icc),
+            )
         }
         PictureFormat::Jpeg => {
             let mut decoder = open(header, JpegDecoder::new(Cursor::new(bytes)))?;
@@ -72,7 +144,7 @@ pub(super) fn decode(
             )
         }
     };
-    Ok(colour::to_rgb8_on_white(pixels, profile, notes))
+    Ok((Samples::Light(pixels), profile))
 }
 
 /// A GIF with a small block of zeros behind the pixel data of its first frame.
@@ -110,16 +182,13 @@ fn read_pixels(
         .map_err(|error| refuse(header.format, error))
 }
 
-fn check_memory(
+pub(super) fn check_memory(
     decoded_bytes: u64,
     header: &Header<'_>,
     limits: &ImageLimits,
 ) -> Result<(), ImageError> {
     if decoded_bytes > limits.decoded_bytes_max {
-        return Err(ImageError::TooCostly {
-            format: header.format,
-            decoded_bytes_max: limits.decoded_bytes_max,
-        });
+        return Err(too_costly(header.format, limits));
     }
     Ok(())
 }
@@ -137,15 +206,14 @@ fn refuse(format: PictureFormat, error: ::image::ImageError) -> ImageError {
     }
 }
 
-/// Decodes a JPEG of four channels, CMYK or YCCK, to inks and those to sRGB.
+/// Decodes a JPEG of four channels, CMYK or YCCK, to inks.
 ///
 /// The `image` crate knows neither the profile of inks nor that only files with Adobe's mark store them inverted.
 fn decode_ink_jpeg(
     bytes: &[u8],
     header: &Header<'_>,
     limits: &ImageLimits,
-    notes: &mut Vec<ImageNote>,
-) -> Result<RgbImage, ImageError> {
+) -> Result<(Samples, Profile), ImageError> {
     let broken = |error: zune_jpeg::errors::DecodeErrors| {
         use zune_jpeg::errors::DecodeErrors;
         match error {
@@ -199,9 +267,7 @@ fn decode_ink_jpeg(
         }
     }
     let profile = Profile::from_icc(decoder.icc_profile().as_deref());
-    let rgb = colour::inks_to_rgb8(&inks, profile, notes);
-    RgbImage::from_raw(header.width_px, header.height_px, rgb)
-        .ok_or_else(|| ImageError::broken(header.format))
+    Ok((Samples::Inks(inks), profile))
 }
 
 /// One YCCK pixel to the CMYK that was stored: the three colours by the JFIF equations and then complemented, black as it is (Adobe technical note 5116, section 18).

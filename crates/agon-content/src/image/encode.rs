@@ -19,8 +19,8 @@ const SHRINK_MAX: f64 = 0.9;
 pub(super) struct Encoded {
     pub(super) bytes: Vec<u8>,
     pub(super) media_type: MediaType,
-    pub(super) width_px: u32,
-    pub(super) height_px: u32,
+    /// The pixels that were encoded.
+    pub(super) pixels: RgbImage,
 }
 
 /// Whether the picture has at most [`FEW_COLOURS`] colours.
@@ -52,16 +52,15 @@ pub(super) fn encode(
 ) -> Result<Encoded, ImageError> {
     let cannot_fit = || ImageError::CannotFit { encoded_bytes_max };
     let is_small = |bytes: &[u8]| bytes.len() as u64 <= encoded_bytes_max;
-    let finished = |bytes, media_type, pixels: &RgbImage| Encoded {
+    let finished = |bytes, media_type, pixels| Encoded {
         bytes,
         media_type,
-        width_px: pixels.width(),
-        height_px: pixels.height(),
+        pixels,
     };
     if has_few_colours {
         let png = encode_png(&pixels, CompressionType::Default).ok_or_else(cannot_fit)?;
         if is_small(&png) {
-            return Ok(finished(png, MediaType::Png, &pixels));
+            return Ok(finished(png, MediaType::Png, pixels));
         }
     }
     let mut jpeg = encode_jpeg(&pixels).ok_or_else(cannot_fit)?;
@@ -71,7 +70,7 @@ pub(super) fn encode(
         if quick.len() / 2 <= jpeg.len() && quick.len() as u64 / 2 <= encoded_bytes_max {
             let png = encode_png(&pixels, CompressionType::Default).ok_or_else(cannot_fit)?;
             if is_small(&png) && png.len() <= jpeg.len() {
-                return Ok(finished(png, MediaType::Png, &pixels));
+                return Ok(finished(png, MediaType::Png, pixels));
             }
         }
     }
@@ -89,7 +88,7 @@ pub(super) fn encode(
         pixels = fit::scale_down(&pixels, width, height);
         jpeg = encode_jpeg(&pixels).ok_or_else(cannot_fit)?;
     }
-    Ok(finished(jpeg, MediaType::Jpeg, &pixels))
+    Ok(finished(jpeg, MediaType::Jpeg, pixels))
 }
 
 /// The grey values if every pixel is grey, which then need a third of the bytes.

@@ -13,11 +13,22 @@ pub enum PictureFormat {
     Gif,
     /// WebP, lossy or lossless.
     WebP,
+    /// BMP of Windows or OS/2.
+    Bmp,
+    /// TIFF, not larger than 4 GB.
+    Tiff,
 }
 
 impl PictureFormat {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Jpeg, Self::Png, Self::Gif, Self::WebP];
+    pub const ALL: [Self; 6] = [
+        Self::Jpeg,
+        Self::Png,
+        Self::Gif,
+        Self::WebP,
+        Self::Bmp,
+        Self::Tiff,
+    ];
 
     /// Its name as people write it, such as `JPEG`.
     pub const fn name(self) -> &'static str {
@@ -26,6 +37,8 @@ impl PictureFormat {
             Self::Png => "PNG",
             Self::Gif => "GIF",
             Self::WebP => "WebP",
+            Self::Bmp => "BMP",
+            Self::Tiff => "TIFF",
         }
     }
 }
@@ -41,10 +54,10 @@ pub enum ForeignKind {
     JpegXl,
     /// JPEG 2000.
     Jpeg2000,
-    /// BMP.
-    Bmp,
-    /// TIFF, or a camera's raw file built on it.
-    Tiff,
+    /// A camera's raw file.
+    CameraRaw,
+    /// BigTIFF, for files of more than 4 GB.
+    BigTiff,
     /// A Windows icon or cursor.
     Ico,
     /// A Photoshop document.
@@ -81,8 +94,8 @@ impl ForeignKind {
             Self::Avif => "an AVIF picture",
             Self::JpegXl => "a JPEG XL picture",
             Self::Jpeg2000 => "a JPEG 2000 picture",
-            Self::Bmp => "a BMP picture",
-            Self::Tiff => "a TIFF picture or a camera's raw file",
+            Self::CameraRaw => "a camera's raw file",
+            Self::BigTiff => "a BigTIFF picture",
             Self::Ico => "an icon file",
             Self::Photoshop => "a Photoshop document",
             Self::Svg => "an SVG drawing",
@@ -108,7 +121,10 @@ impl ForeignKind {
             Self::Avif | Self::JpegXl | Self::Jpeg2000 | Self::OtherPicture => {
                 "Open it in a picture viewer and save it as JPEG or PNG, or take a screenshot of it."
             }
-            Self::Bmp | Self::Tiff | Self::Ico | Self::Photoshop => {
+            Self::CameraRaw => {
+                "Export it as JPEG from the camera's program, or take a screenshot of it."
+            }
+            Self::BigTiff | Self::Ico | Self::Photoshop => {
                 "Open it in a picture editor and save it as PNG or JPEG."
             }
             Self::Svg => {
@@ -137,13 +153,11 @@ const PREFIXES: &[(&[u8], ForeignKind)] = &[
     (b"\xff\x0a", ForeignKind::JpegXl),
     (b"\x00\x00\x00\x0cjP  \r\n\x87\n", ForeignKind::Jpeg2000),
     (b"\xff\x4f\xff\x51", ForeignKind::Jpeg2000),
-    (b"II\x2a\x00", ForeignKind::Tiff),
-    (b"MM\x00\x2a", ForeignKind::Tiff),
-    (b"II\x2b\x00", ForeignKind::Tiff),
-    (b"MM\x00\x2b", ForeignKind::Tiff),
-    (b"IIRO", ForeignKind::Tiff),
-    (b"IIU\x00", ForeignKind::Tiff),
-    (b"FUJIFILMCCD-RAW", ForeignKind::Tiff),
+    (b"II\x2b\x00", ForeignKind::BigTiff),
+    (b"MM\x00\x2b", ForeignKind::BigTiff),
+    (b"IIRO", ForeignKind::CameraRaw),
+    (b"IIU\x00", ForeignKind::CameraRaw),
+    (b"FUJIFILMCCD-RAW", ForeignKind::CameraRaw),
     (b"\x00\x00\x01\x00", ForeignKind::Ico),
     (b"\x00\x00\x02\x00", ForeignKind::Ico),
     (b"8BPS", ForeignKind::Photoshop),
@@ -189,6 +203,17 @@ pub(super) fn sniff(bytes: &[u8]) -> Result<PictureFormat, ForeignKind> {
     if bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a") {
         return Ok(PictureFormat::Gif);
     }
+    // A bitmap's two reserved numbers are zero; "BM" alone could open any text.
+    if bytes.starts_with(b"BM") && bytes.len() >= 18 && bytes[6..10] == [0; 4] {
+        return Ok(PictureFormat::Bmp);
+    }
+    if bytes.starts_with(b"II\x2a\x00") || bytes.starts_with(b"MM\x00\x2a") {
+        return if bytes.get(8..10) == Some(b"CR") {
+            Err(ForeignKind::CameraRaw)
+        } else {
+            Ok(PictureFormat::Tiff)
+        };
+    }
     if bytes.starts_with(b"RIFF") {
         return match bytes.get(8..12) {
             Some(b"WEBP") => Ok(PictureFormat::WebP),
@@ -218,10 +243,6 @@ fn foreign(bytes: &[u8]) -> ForeignKind {
         } else {
             ForeignKind::Archive
         };
-    }
-    // A bitmap's header tells the offset of its pixels, which lies behind the header; "BM" alone could open any text.
-    if head.starts_with(b"BM") && head.len() >= 18 && head[6..10] == [0; 4] {
-        return ForeignKind::Bmp;
     }
     // Readers of PDF accept its mark anywhere in the first kilobyte.
     if holds(&head[..head.len().min(1024)], b"%PDF-") {
@@ -263,7 +284,7 @@ fn box_file(head: &[u8]) -> ForeignKind {
         return ForeignKind::Heic;
     }
     match brands().next() {
-        Some(b"crx ") => ForeignKind::Tiff,
+        Some(b"crx ") => ForeignKind::CameraRaw,
         Some(b"M4A " | b"M4B ") => ForeignKind::Audio,
         _ => ForeignKind::Video,
     }
@@ -334,6 +355,12 @@ mod tests {
         check(b"GIF87a....", Ok(PictureFormat::Gif));
         check(b"GIF89a....", Ok(PictureFormat::Gif));
         check(b"RIFF\x10\0\0\0WEBPVP8 ", Ok(PictureFormat::WebP));
+        check(
+            b"BM\x76\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
+            Ok(PictureFormat::Bmp),
+        );
+        check(b"II\x2a\x00\x08\0\0\0", Ok(PictureFormat::Tiff));
+        check(b"MM\x00\x2a\0\0\0\x08", Ok(PictureFormat::Tiff));
     }
 
     #[test]
@@ -352,10 +379,10 @@ mod tests {
             (b"RIFF\x10\0\0\0WAVEfmt ", Kind::Audio),
             (b"RIFF\x10", Kind::Unknown),
             (b"\xff\x0a\x00\x10", Kind::JpegXl),
-            (b"BM\x76\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", Kind::Bmp),
             (b"BMW is a car, and this is text", Kind::Text),
-            (b"II\x2a\x00\x08\0\0\0", Kind::Tiff),
-            (b"MM\x00\x2a\0\0\0\x08", Kind::Tiff),
+            (b"II\x2a\x00\x10\0\0\0CR\x02\0", Kind::CameraRaw),
+            (b"MM\x00\x2b\0\x08\0\0", Kind::BigTiff),
+            (b"IIRO\x08\0\0\0", Kind::CameraRaw),
             (b"\0\0\x01\0\x01\0\x10\x10", Kind::Ico),
             (b"%PDF-1.7\n", Kind::Pdf),
             (b"\n\n%PDF-1.7\n", Kind::Pdf),

@@ -15,6 +15,12 @@ use moxcms::ColorProfile;
 
 use super::*;
 
+mod formats;
+mod hostile;
+mod identity;
+mod mutated;
+mod shared_data;
+
 /// A photograph's stand-in: smooth colours, some texture, no two quarters alike.
 fn photo(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| {
@@ -332,6 +338,9 @@ fn a_photo_comes_back_as_a_jpeg_that_looks_the_same() {
             width_px: 640,
             height_px: 480,
             is_animated: false,
+            n_frames: 1,
+            sha256: Sha256::digest(jpeg(&picture)).into(),
+            md5: Md5::digest(jpeg(&picture)).into(),
         }
     );
     assert!(difference(&decoded(&image), &picture) < 3.0);
@@ -1169,7 +1178,8 @@ fn files_of_other_kinds_are_refused_by_name_with_a_way_out() {
             ["SVG", "Export it as PNG"],
         ),
         (b"%PDF-1.7", ["PDF", "screenshot of the page"]),
-        (b"II\x2a\0\x08\0\0\0", ["TIFF", "save it as PNG"]),
+        (b"MM\0\x2b\0\x08\0\0", ["BigTIFF", "save it as PNG"]),
+        (b"II\x2a\0\x10\0\0\0CR\x02\0", ["raw file", "as JPEG"]),
         (
             b"PK\x03\x04word/document.xml",
             ["office document", "screenshot"],
@@ -1214,7 +1224,7 @@ fn notes_have_one_spelling_each() {
 }
 
 /// The folder of shared test data, if there is one.
-fn test_data() -> Option<PathBuf> {
+pub(crate) fn test_data() -> Option<PathBuf> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the shared test data is found by an environment variable"
@@ -1245,155 +1255,6 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 fn read_json(path: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
-}
-
-#[test]
-fn the_shared_orientation_pictures_all_come_out_upright_and_alike() {
-    let Some(data) = test_data() else { return };
-    for (name, size) in [("Landscape", (1800, 1200)), ("Portrait", (1200, 1800))] {
-        let pictures: Vec<RgbImage> = (0..=8)
-            .map(|orientation| {
-                let path = data.join(format!("exif/orientation/{name}_{orientation}.jpg"));
-                let image = accept(&std::fs::read(path).unwrap());
-                assert_eq!(
-                    (image.width_px, image.height_px),
-                    size,
-                    "{name} {orientation}"
-                );
-                assert_eq!(image.has_note(ImageNote::Rotated), orientation >= 2);
-                decoded(&image)
-            })
-            .collect();
-        for (orientation, picture) in pictures.iter().enumerate() {
-            let mean = difference(picture, &pictures[1]);
-            assert!(
-                mean < 8.0,
-                "{name} {orientation} differs by {mean} on average"
-            );
-        }
-    }
-}
-
-#[test]
-fn the_shared_positions_are_gone() {
-    let Some(data) = test_data() else { return };
-    let mut n_pictures = 0;
-    for path in files_below(&data.join("exif/gps")) {
-        if path.extension().is_some_and(|extension| extension == "jpg") {
-            // Every byte of the result belongs to a picture, which the walk of the file shows.
-            accept(&std::fs::read(&path).unwrap());
-            n_pictures += 1;
-        }
-    }
-    assert_eq!(n_pictures, 4);
-}
-
-#[test]
-fn the_shared_broken_files_end_quickly_in_an_error_or_a_picture() {
-    let Some(data) = test_data() else { return };
-    // Without optimisation everything takes several times as long.
-    let longest = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
-    let (mut n_accepted, mut n_refused, mut slowest) = (0, 0, Duration::ZERO);
-    for path in files_below(&data.join("broken")) {
-        let bytes = std::fs::read(&path).unwrap();
-        let start = Instant::now();
-        match normalise(&bytes, &ImageLimits::default()) {
-            Ok(image) => {
-                check_clean(&image);
-                n_accepted += 1;
-            }
-            Err(_) => n_refused += 1,
-        }
-        slowest = slowest.max(start.elapsed());
-        assert!(start.elapsed() < longest, "{path:?}: {:?}", start.elapsed());
-    }
-    println!("broken files: {n_accepted} accepted, {n_refused} refused, slowest {slowest:?}");
-    assert!(n_accepted + n_refused > 100);
-}
-
-/// Files on which Agon and the reference decoder differ, and why Agon is right to.
-const DIFFERENCES: [(&str, &str); 6] = [
-    (
-        "gif__anim__oob.gif",
-        "the frame reaches beyond the canvas: Agon cuts it off as browsers do, Pillow grows the canvas",
-    ),
-    ("gif__simple__issue_1455_oversized.gif", "as above"),
-    (
-        "bugfixes__cicp_pq.png",
-        "a valid file that Pillow does not open",
-    ),
-    (
-        "bugfixes__issue#430.png",
-        "a valid file that Pillow does not open",
-    ),
-    (
-        "bugfixes__x_interlaced_chck.png",
-        "a checksum is wrong, so the file is damaged",
-    ),
-    (
-        "pngsuite__xcsn0g01.png",
-        "a checksum is wrong, so the file is damaged",
-    ),
-];
-
-#[test]
-fn the_shared_formats_are_read_as_expected() {
-    let Some(data) = test_data() else { return };
-    let lists = [
-        "formats/expected_decode.json",
-        "scenes/expected_decode.json",
-    ];
-    let (mut n_accepted, mut n_broken, mut n_foreign, mut n_different) = (0, 0, 0, 0);
-    for list in lists {
-        let list = data.join(list);
-        let folder = list.parent().unwrap();
-        for file in read_json(&list)["files"].as_array().unwrap() {
-            let relative = file["file"].as_str().unwrap();
-            let result = normalise(
-                &std::fs::read(folder.join(relative)).unwrap(),
-                &ImageLimits::default(),
-            );
-            let is_readable = file["pillow_decodes"] == true
-                && ["JPEG", "PNG", "GIF", "WEBP"]
-                    .map(Some)
-                    .contains(&file["format"].as_str());
-            let is_as_expected = match &result {
-                Ok(image) => {
-                    is_readable
-                        && file["width"] == image.original.width_px
-                        && file["height"] == image.original.height_px
-                        && (file["frames"] != 1) == image.original.is_animated
-                }
-                Err(error) => {
-                    assert!(
-                        ["image_unsupported", "image_broken", "image_side_too_long"]
-                            .contains(&error.code()),
-                        "{relative}: {error:?}"
-                    );
-                    !is_readable
-                }
-            };
-            let is_listed = DIFFERENCES.iter().any(|(name, _)| relative.ends_with(name));
-            assert_eq!(
-                is_as_expected, !is_listed,
-                "{relative}: {file} and {result:?}"
-            );
-            n_different += usize::from(is_listed);
-            match result {
-                Ok(image) => {
-                    check_clean(&image);
-                    n_accepted += 1;
-                }
-                Err(ImageError::Unsupported { .. }) => n_foreign += 1,
-                Err(_) => n_broken += 1,
-            }
-        }
-    }
-    println!(
-        "formats: {n_accepted} accepted, {n_broken} damaged, {n_foreign} of other kinds; {n_different} differ from the reference"
-    );
-    assert_eq!(n_different, DIFFERENCES.len());
-    assert!(n_accepted > 200, "{n_accepted}");
 }
 
 #[test]

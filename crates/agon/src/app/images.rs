@@ -71,6 +71,8 @@ pub fn image_meta(
             PictureFormat::Png => ImageFormat::Png,
             PictureFormat::Gif => ImageFormat::Gif,
             PictureFormat::WebP => ImageFormat::Webp,
+            PictureFormat::Bmp => ImageFormat::Bmp,
+            PictureFormat::Tiff => ImageFormat::Tiff,
         },
         created_at,
     }

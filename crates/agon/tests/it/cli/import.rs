@@ -48,7 +48,7 @@ impl Logs {
     fn import(&self, flags: &[&str]) -> Output {
         let (log, images, data) = (
             self.path("vision-tmp-2026-05-01-conv.json"),
-            self.path("serve_images"),
+            self.path("pictures"),
             self.data(),
         );
         let mut arguments = vec![path_text(&log), "--images", path_text(&images)];
@@ -72,7 +72,7 @@ fn md5(n: usize) -> String {
 /// A day of a vision arena: 90 votes of 30 voters on five pictures, with rows that cleaning excludes, events that are no votes, and a picture that is missing and one that is broken.
 fn logs() -> Logs {
     let folder = tempfile::tempdir().unwrap();
-    let images = folder.path().join("serve_images");
+    let images = folder.path().join("pictures");
     std::fs::create_dir(&images).unwrap();
     for n in 0..5_u8 {
         let picture =
