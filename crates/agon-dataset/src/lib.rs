@@ -11,6 +11,7 @@ mod card;
 pub mod clean;
 mod columns;
 mod count;
+mod dataset_folder;
 mod decode;
 pub mod error;
 pub mod fate;
@@ -21,6 +22,7 @@ mod record_columns;
 pub mod release;
 mod repeated;
 pub mod schema;
+mod shards;
 pub mod votes;
 
 pub use aliases::{AliasError, Aliases};
