@@ -228,7 +228,7 @@ impl ReleaseWriter {
         if is_full && self.columns.n_rows() > 0 {
             self.write_row_group()?;
         }
-        self.columns.push(record, bytes);
+        self.columns.push(&record.into(), bytes);
         Ok(())
     }
 
