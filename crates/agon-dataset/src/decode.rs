@@ -5,6 +5,8 @@ pub(crate) mod json;
 pub(crate) mod parquet;
 pub(crate) mod window;
 
+use std::path::Path;
+
 use crate::{
     Aliases, Error, FeatureOrigin, Format,
     battles::collect::Collector,
@@ -27,6 +29,8 @@ pub(crate) struct DecodeOptions<'a> {
     pub(crate) aliases: Option<&'a Aliases>,
     /// What takes the rows; without it they are only counted.
     pub(crate) collector: Option<&'a Collector<'a>>,
+    /// The folder of the source, when it is a file.
+    pub(crate) folder: Option<&'a Path>,
 }
 
 /// What one source held.

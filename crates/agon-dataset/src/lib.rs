@@ -1,15 +1,16 @@
 //! What is read and published: vote files of every known shape, and releases in the VisionArena-Battle schema.
 //!
-//! Reading: [`read_votes`] takes files, folders, patterns and streams and gives counts for a ranking together with the fate of every row; [`read_battles`] gives the rows themselves, by column.
+//! Reading: [`read_votes`] takes files, folders, patterns and streams and gives counts for a ranking together with the fate of every row; [`read_battles`] gives the rows themselves, by column; [`read_conversations`] gives them one after the other, with their messages and pictures.
 //! Writing: a [`ReleaseWriter`] takes [`Record`]s and gives a folder of Parquet files with a dataset card and a manifest, which [`read_votes`] reads again.
 //!
-//! Reading order: [`input`], [`fate`], [`votes`], [`battles`], then `decode` with one module for each shape of file; [`schema`], [`record`], [`release`], and `card`.
+//! Reading order: [`input`], [`fate`], [`votes`], [`battles`], [`conversations`], then `decode` with one module for each shape of file; [`schema`], [`record`], [`release`], and `card`.
 
 mod aliases;
 pub mod battles;
 mod card;
 pub mod clean;
 mod columns;
+pub mod conversations;
 mod count;
 mod dataset_folder;
 mod decode;
@@ -29,6 +30,10 @@ pub use aliases::{AliasError, Aliases};
 pub use battles::{
     AnswerStyle, Battles, ConversationCounter, FeatureColumn, FeatureOrigin, FeatureRequest,
     Judges, Labels, Selection, SliceColumn, SliceValues, read_battles,
+};
+pub use conversations::{
+    ConversationRow, ConversationSelection, RowConversation, RowImage, RowMessage, RowProblem,
+    RowRole, read_conversations,
 };
 pub use error::Error;
 pub use fate::{

@@ -1,6 +1,6 @@
 //! Votes for a ranking: from any input to counts by ordered pair, with the fate of every row.
 
-use std::{fmt, io::Read, num::NonZeroUsize};
+use std::{fmt, io::Read, num::NonZeroUsize, path::Path};
 
 use agon_domain::Tally;
 
@@ -15,7 +15,7 @@ use crate::{
     count::{add_to_tally, near_duplicates, sums},
     decode::{DecodeOptions, Decoded, delimited, json, parquet, window::Window},
     fate::Rejections,
-    input::{Body, Opened, Opening, Shape, Source, UnpackLimits, open, sources},
+    input::{Body, Content, Opened, Opening, Shape, Source, UnpackLimits, open, sources},
     repeated::n_repeated,
 };
 
@@ -210,6 +210,9 @@ pub(crate) fn read_all(
             oddities: decoded.oddities,
             etag,
         });
+        if collector.is_some_and(Collector::is_stopped) {
+            break;
+        }
     }
     if report.sources.is_empty()
         && let Some(error) = first_skipped
@@ -233,6 +236,10 @@ fn read_source(
     on_progress: &mut dyn FnMut(u64, Option<u64>, u64),
 ) -> Result<(Decoded, Version), Error> {
     let path = source.path;
+    let folder = match &source.content {
+        Content::File(path) => path.parent().map(Path::to_owned),
+        _ => None,
+    };
     let decode_options = DecodeOptions {
         strict: options.strict,
         ids: options.repeated_ids,
@@ -240,6 +247,7 @@ fn read_source(
         n_threads_max: options.n_threads_max,
         aliases: options.aliases,
         collector,
+        folder: folder.as_deref(),
     };
     let opening = Opening {
         limits: options.unpack,

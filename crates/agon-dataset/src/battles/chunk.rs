@@ -9,7 +9,9 @@ use super::{
     time::{Time, Unit},
     wanted::Wanted,
 };
-use crate::{Dedup, count::RowPlace, fate::RejectedRow};
+use crate::{
+    ConversationRow, Dedup, conversations::BATCH_BYTES, count::RowPlace, fate::RejectedRow,
+};
 
 /// Distinct texts of a slice column.
 pub(crate) const LABELS_MAX: usize = 100_000;
@@ -42,6 +44,10 @@ pub(crate) struct Chunk {
     pub(crate) places: Vec<RowPlace>,
     /// Rows that were rejected, when somebody wants them all.
     pub(crate) rejected: Vec<RejectedRow>,
+    /// The rows as a whole, when somebody wants them.
+    pub(crate) rows: Vec<ConversationRow>,
+    /// About how many bytes they take.
+    pub(crate) rows_bytes: usize,
 }
 
 /// Points in time, bare numbers in one unit.
@@ -186,9 +192,25 @@ impl Chunk {
         }
     }
 
-    /// Rows so far.
+    /// Battles so far.
     pub(crate) fn len(&self) -> usize {
         self.winner.len()
+    }
+
+    /// Rows so far: battles, or conversations without a vote.
+    pub(crate) fn n_kept(&self) -> usize {
+        self.winner.len().max(self.rows.len())
+    }
+
+    /// Whether so much waits that it is to be handed over.
+    pub(crate) fn is_full(&self) -> bool {
+        self.rows_bytes >= BATCH_BYTES
+    }
+
+    /// Adds a row as a whole.
+    pub(crate) fn push_row(&mut self, row: ConversationRow) {
+        self.rows_bytes += row.bytes();
+        self.rows.push(row);
     }
 
     /// Forgets the rows and keeps the room.
@@ -210,6 +232,8 @@ impl Chunk {
         self.contents.clear();
         self.places.clear();
         self.rejected.clear();
+        self.rows.clear();
+        self.rows_bytes = 0;
     }
 
     /// Keeps only the rows for which `drop` is false.
@@ -231,6 +255,7 @@ impl Chunk {
         remove(&mut self.ids, drop);
         remove(&mut self.contents, drop);
         remove(&mut self.places, drop);
+        remove(&mut self.rows, drop);
     }
 
     /// The hashes by which rows count as repeated.

@@ -16,7 +16,10 @@ use super::{
     time::Unit,
     wanted::Wanted,
 };
-use crate::{Dedup, Error, Place, Reason, RejectedRow, count::Counter, fate::Rejections};
+use crate::{
+    Dedup, Error, Place, Reason, RejectedRow, conversations::RowSink, count::Counter,
+    fate::Rejections,
+};
 
 /// Chunks that may wait for an earlier one, for each thread.
 const WAITING_MAX: u64 = 3;
@@ -37,6 +40,8 @@ pub(crate) struct Collector<'a> {
     /// Whether ids are to be noted, for whatever reason.
     pub(crate) ids: bool,
     pub(crate) rejects: Option<&'a (dyn Fn(&RejectedRow) + Sync)>,
+    /// What takes the rows as a whole, when somebody wants them.
+    pub(crate) rows: Option<&'a dyn RowSink>,
     product: Product,
     judges: Interner,
     seen: Interner,
@@ -130,6 +135,7 @@ impl<'a> Collector<'a> {
             strict: options.strict,
             ids: options.repeated_ids || options.dedup == Some(Dedup::Id),
             rejects: options.rejects,
+            rows: None,
             product,
             judges: Interner::new(),
             seen: Interner::new(),
@@ -144,6 +150,24 @@ impl<'a> Collector<'a> {
             }),
             is_next: Condvar::new(),
         }
+    }
+
+    /// The same, and the rows are also handed over as a whole.
+    pub(crate) fn with_rows(self, rows: &'a dyn RowSink) -> Self {
+        Self {
+            rows: Some(rows),
+            ..self
+        }
+    }
+
+    /// Whether whoever takes whole rows wants no more of them.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.rows.is_some_and(RowSink::is_stopped)
+    }
+
+    /// The position of the present source among those that are read.
+    pub(crate) fn source_idx(&self) -> usize {
+        self.lock().battles.sources.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -200,7 +224,7 @@ impl<'a> Collector<'a> {
 
     /// Whether a chunk has failed, so that nothing more is needed.
     pub(crate) fn has_failed(&self) -> bool {
-        self.lock().source.failure.is_some()
+        self.is_stopped() || self.lock().source.failure.is_some()
     }
 
     /// Takes over chunk `seq` of the present source, whose models are numbered by `counter`; `positions` remembers what they are here.
@@ -268,7 +292,10 @@ impl<'a> Collector<'a> {
         let n = chunk.len();
         state.source.has_times |= chunk.times.seconds.iter().any(|time| time.is_finite());
         state.n_rows += n;
-        state.source.kept += n as u64;
+        state.source.kept += chunk.n_kept() as u64;
+        if let Some(rows) = self.rows {
+            rows.take(std::mem::take(&mut chunk.rows));
+        }
         state.source.n_named += chunk.is_named.iter().filter(|&&named| named).count() as u64;
         let ids = chunk.ids.iter().filter(|&&id| id != super::intern::NO_HASH);
         // The lower half of a good hash is a good hash.

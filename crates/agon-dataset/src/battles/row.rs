@@ -1,8 +1,8 @@
 //! The wanted values of one row of a text format, found by walking through its cells.
 //!
-//! Cells of a table, values of an object, and JSON inside of either are walked alike; what is not wanted is passed over.
+//! RowCells of a table, values of an object, and JSON inside of either are walked alike; what is not wanted is passed over.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, path::Path};
 
 use foldhash::fast::RandomState;
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
@@ -17,7 +17,8 @@ use super::{
     wanted::{Use, Wanted, looked_for},
 };
 use crate::{
-    Dedup, Error, FeatureOrigin,
+    ConversationRow, ConversationSelection, Dedup, Error, FeatureOrigin, Place, RowProblem,
+    conversations::{RowCells, RowHead, row},
     count::{Code, Counter, RowPlace},
     error::found_instead,
     fate::{COLUMNS_SHOWN_MAX, cut},
@@ -148,6 +149,20 @@ pub(crate) struct RowReader<'a> {
     names: Vec<String>,
     numeric_names: Vec<String>,
     has_names: bool,
+    whole: Whole<'a>,
+}
+
+/// What whole rows are put together from.
+#[derive(Default)]
+struct Whole<'a> {
+    /// The folder of the source, when it is a file.
+    folder: Option<&'a Path>,
+    source_idx: usize,
+    /// The cells of the present row.
+    cells: RowCells,
+    problems: Vec<RowProblem>,
+    /// Which of the further columns were there so far.
+    has_columns: Vec<bool>,
 }
 
 /// What the source has had so far.
@@ -188,7 +203,63 @@ impl<'a> RowReader<'a> {
             names: Vec::new(),
             numeric_names: Vec::new(),
             has_names: false,
+            whole: Whole {
+                source_idx: collector.source_idx(),
+                ..Whole::default()
+            },
         }
+    }
+
+    /// Sets the folder of the source, in which its pictures may be.
+    pub(crate) fn set_folder(&mut self, folder: Option<&'a Path>) {
+        self.whole.folder = folder;
+    }
+
+    /// What whole rows are to have, when somebody wants them.
+    pub(crate) fn selection_of_rows(&self) -> Option<&'a ConversationSelection> {
+        Some(self.collector.rows?.selection())
+    }
+
+    /// Takes the cells of the present row, for whoever wants it whole, and what of them cannot be read.
+    pub(crate) fn set_cells(&mut self, cells: RowCells, problems: Vec<RowProblem>) {
+        self.whole.cells = cells;
+        self.whole.problems = problems;
+    }
+
+    /// Whether so much waits that it is to be handed over.
+    pub(crate) fn is_full(&self) -> bool {
+        self.chunk.is_full()
+    }
+
+    /// The present row as a whole, if somebody wants it.
+    fn whole_row(
+        &mut self,
+        models: Vec<String>,
+        winner: Option<Winner>,
+        place: RowPlace,
+    ) -> Option<ConversationRow> {
+        let selection = self.selection_of_rows()?;
+        let whole = &mut self.whole;
+        let head = RowHead {
+            place: Place {
+                source: self.path.to_owned(),
+                row: place.row,
+                line: place.line,
+                column: None,
+                value: None,
+            },
+            source: whole.source_idx,
+            models,
+            winner,
+            folder: whole.folder,
+            problems: std::mem::take(&mut whole.problems),
+        };
+        let row = row(head, &std::mem::take(&mut whole.cells), selection);
+        whole.has_columns.resize(row.columns.len(), false);
+        for (has_column, value) in whole.has_columns.iter_mut().zip(&row.columns) {
+            *has_column |= value.is_some();
+        }
+        Some(row)
     }
 
     fn wanted(&self) -> &'a Wanted<'a> {
@@ -476,12 +547,16 @@ impl<'a> RowReader<'a> {
         let collector = self.collector;
         let wanted = collector.wanted;
         let selection = wanted.selection;
+        let winner_of = Winner::ALL[winner.position() as usize % Winner::ALL.len()];
+        if collector.rows.is_some() {
+            let names = [a, b].map(|code| counter.models()[code.position() as usize].clone());
+            let row = self.whole_row(names.into(), Some(winner_of), place);
+            row.into_iter().for_each(|row| self.chunk.push_row(row));
+        }
         let chunk = &mut self.chunk;
         chunk.model_a.push(a.position());
         chunk.model_b.push(b.position());
-        chunk
-            .winner
-            .push(Winner::ALL[winner.position() as usize % Winner::ALL.len()]);
+        chunk.winner.push(winner_of);
         if wanted.dedup.is_some() {
             chunk.places.push(place);
         }
@@ -636,6 +711,11 @@ impl<'a> RowReader<'a> {
             && !seen.numbers[number]
         {
             return Err(missing("weight", name, format!("`{name}`"), true));
+        }
+        let columns = self.selection_of_rows().map(|selection| &selection.columns);
+        let mut columns = columns.into_iter().flatten().zip(&self.whole.has_columns);
+        if let Some((name, _)) = columns.find(|(_, has_column)| !**has_column) {
+            return Err(missing("column", name, format!("`{name}`"), false));
         }
         if wanted.dedup == Some(Dedup::Content) && !seen.has_content {
             return Err(Error::NoContentToCompare {

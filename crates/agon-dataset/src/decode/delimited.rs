@@ -5,17 +5,19 @@
 //! A record without a quote, which is nearly every one, is cut at its separators in place.
 
 use crate::{
-    Error, Format,
+    Error, Format, RowProblem,
     battles::{
         intern::{NO_HASH, text_hash},
         row::RowReader,
     },
     columns::{Columns, WinnerRule},
+    conversations::{Cell, RowCells, is_wanted},
     count::{Counter, RowPlace},
     decode::{
         BYTE_ORDER_MARK, DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash,
         is_false, shown_columns, window::Window,
     },
+    fate::cut,
     input::without_byte_order_mark,
     layout::{
         self,
@@ -115,7 +117,13 @@ pub(crate) fn read(
         .collector
         .map(|collector| RowReader::new(collector, path));
     let mut wanted = Vec::new();
+    let mut whole = Vec::new();
     if let Some(reader) = &mut reader {
+        reader.set_folder(options.folder);
+        if let Some(selection) = reader.selection_of_rows() {
+            let names = header.iter().enumerate();
+            whole.extend(names.filter(|(_, name)| is_wanted(name, selection)));
+        }
         let nodes = header.iter().map(|name| reader.root(name));
         wanted.extend(
             nodes
@@ -207,6 +215,21 @@ pub(crate) fn read(
                 let is_named =
                     cell(columns.anonymous).is_some_and(|raw| is_false(raw.trim_ascii()));
                 let id = cell(columns.id).map_or(NO_HASH, text_hash);
+                if reader.selection_of_rows().is_some() && Counter::would_keep(a, b, winner) {
+                    let mut cells = RowCells::default();
+                    let mut problems = Vec::new();
+                    for &(idx, name) in &whole {
+                        match std::str::from_utf8(fields.get(bytes, idx)) {
+                            Ok("") => cells.push(name, Cell::Null),
+                            Ok(text) => cells.push(name, Cell::Text(text.to_owned())),
+                            Err(_) => problems.push(RowProblem {
+                                column: cut(name),
+                                detail: "text that is not UTF-8".to_owned(),
+                            }),
+                        }
+                    }
+                    reader.set_cells(cells, problems);
+                }
                 reader.end_row(&mut counter, [a, b, winner], place(), is_named, id);
             } else {
                 counter.row(a, b, winner, place);
@@ -230,7 +253,8 @@ pub(crate) fn read(
         if options.strict && counter.n_faults() > 0 {
             break;
         }
-        if row.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+        let is_full = reader.as_ref().is_some_and(RowReader::is_full);
+        if row.is_multiple_of(ROWS_BETWEEN_CHECKS) || is_full {
             counter.check()?;
             on_progress(window.bytes_consumed(), row);
             if let Some(reader) = &mut reader

@@ -11,12 +11,13 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 use crate::{
-    Error, Format,
+    ConversationSelection, Error, Format, RowProblem,
     battles::{
         intern::{NO_HASH, text_hash},
         row::RowReader,
     },
     columns::{Columns, N_SPELLINGS_MAX, Role, missing, role_of},
+    conversations::RowCells,
     count::{Code, Counter, RowPlace},
     decode::{
         BYTE_ORDER_MARK, DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash,
@@ -88,7 +89,7 @@ impl Rows<'_> {
     /// Hands over the rows from time to time, and tells whether to go on.
     fn go_on(&mut self) -> bool {
         if let Some(reader) = &mut self.reader
-            && self.rows.is_multiple_of(ROWS_BETWEEN_CHECKS)
+            && (self.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) || reader.is_full())
             && !reader.flush(&mut self.counter)
         {
             return false;
@@ -157,6 +158,12 @@ impl Rows<'_> {
                 _ => None,
             });
             let id = id.unwrap_or(NO_HASH);
+            if let Some(selection) = reader.selection_of_rows()
+                && Counter::would_keep(a, b, winner)
+            {
+                let (cells, problems) = whole_cells(bytes, selection);
+                reader.set_cells(cells, problems);
+            }
             reader.end_row(&mut self.counter, [a, b, winner], place, is_named, id);
         } else {
             self.counter.row(a, b, winner, || place);
@@ -274,6 +281,20 @@ impl Rows<'_> {
     }
 }
 
+/// The cells of a record that a whole row may need, and what keeps them from being read.
+fn whole_cells(bytes: &[u8], selection: &ConversationSelection) -> (RowCells, Vec<RowProblem>) {
+    match RowCells::of_record(bytes, selection) {
+        Ok(cells) => (cells, Vec::new()),
+        Err(error) => {
+            let problem = RowProblem {
+                column: String::new(),
+                detail: describe(&error),
+            };
+            (RowCells::default(), vec![problem])
+        }
+    }
+}
+
 /// An error of the parser without the line, which would be counted from the record's start.
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -295,9 +316,12 @@ fn begin<'a>(
     let oddities = (mark > 0).then_some(BYTE_ORDER_MARK).into_iter().collect();
     let mut counter = Counter::new(path);
     counter.set_aliases(options.aliases);
-    let reader = options
+    let mut reader = options
         .collector
         .map(|collector| RowReader::new(collector, path));
+    if let Some(reader) = &mut reader {
+        reader.set_folder(options.folder);
+    }
     if options
         .collector
         .is_some_and(|collector| collector.rejects.is_some())

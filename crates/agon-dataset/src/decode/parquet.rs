@@ -38,6 +38,7 @@ use crate::{
 };
 
 mod by_column;
+mod cells;
 mod conversations;
 mod json_cells;
 mod pages;

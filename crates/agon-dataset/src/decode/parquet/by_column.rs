@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::{
     BLOCK_ROWS, Column, Damage, THREAD_ROWS_MIN, Table,
+    cells::{CellStream, RowColumns},
     conversations::ConversationStream,
     guarded,
     json_cells::JsonStream,
@@ -12,7 +13,7 @@ use super::{
     winner::WinnerStream,
 };
 use crate::{
-    AnswerStyle, ConversationCounter, Dedup, Error, FeatureOrigin,
+    AnswerStyle, ConversationCounter, Dedup, Error, FeatureOrigin, Place,
     battles::{
         chunk::{Chunk, SliceKind},
         collect::Collector,
@@ -20,6 +21,7 @@ use crate::{
         intern::{NO_HASH, text_hash},
         time::Time,
     },
+    conversations::{RowHead, row as whole_row},
     count::{Code, Counter, Noted, RowPlace},
     decode::{DecodeOptions, Decoded, OnProgress, check, is_false},
     fate::Rejections,
@@ -37,10 +39,16 @@ pub(super) fn read(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Decoded, Error> {
     let plan = Plan::new(table, collector)?;
-    table.announce_columns(options, &plan.columns());
+    let row_columns = collector
+        .rows
+        .map(|rows| RowColumns::find(&table.path, &table.metadata, rows.selection()))
+        .transpose()?;
+    let mut columns = plan.columns();
+    columns.extend(row_columns.iter().flat_map(|rows| &rows.leaves));
+    table.announce_columns(options, &columns);
     let n_row_groups = table.metadata.num_row_groups();
     // Rejected rows are told in order and in little memory.
-    let is_sequential = options.strict || collector.rejects.is_some();
+    let is_sequential = options.strict || collector.rejects.is_some() || collector.rows.is_some();
     let n_threads = if is_sequential || table.n_rows < THREAD_ROWS_MIN {
         1
     } else {
@@ -50,12 +58,14 @@ pub(super) fn read(
     let work = Work {
         table,
         plan: &plan,
+        row_columns,
         collector,
         options,
         n_threads,
         next: AtomicUsize::new(0),
         n_strong: AtomicU64::new(0),
         n_renamed: AtomicU64::new(0),
+        n_rows: AtomicU64::new(0),
     };
     let mut done = std::thread::scope(|scope| {
         let others: Vec<_> = (1..n_threads)
@@ -79,7 +89,7 @@ pub(super) fn read(
         return Err(error);
     }
     done.sort_unstable_by_key(|(idx, _)| *idx);
-    if done.len() < n_row_groups {
+    if done.len() < n_row_groups && !collector.is_stopped() {
         return Err(table.malformed(format!(
             "only {} of {n_row_groups} row groups were read",
             done.len()
@@ -89,7 +99,8 @@ pub(super) fn read(
     for (_, more) in done {
         rejections.merge(more);
     }
-    on_progress(table.bytes_total(), table.n_rows);
+    let n_rows = work.n_rows.into_inner();
+    on_progress(table.bytes_total(), n_rows);
     let mut counter = table.counter();
     counter.add_noted(Noted {
         n_strong: work.n_strong.into_inner(),
@@ -101,7 +112,7 @@ pub(super) fn read(
     }
     Ok(Decoded {
         format: table.format,
-        rows: table.n_rows,
+        rows: n_rows,
         counters: vec![counter],
         columns: table.columns(),
         oddities: Vec::new(),
@@ -114,12 +125,16 @@ pub(super) fn read(
 struct Work<'a> {
     table: &'a Table,
     plan: &'a Plan,
+    /// The columns of whole rows, when somebody wants them.
+    row_columns: Option<RowColumns>,
     collector: &'a Collector<'a>,
     options: DecodeOptions<'a>,
     n_threads: usize,
     next: AtomicUsize,
     n_strong: AtomicU64,
     n_renamed: AtomicU64,
+    /// Rows that were read, of which there are fewer than in the file when no more are wanted.
+    n_rows: AtomicU64,
 }
 
 /// What one thread works with.
@@ -190,15 +205,15 @@ impl Work<'_> {
                 };
                 self.collector.fail(seq, error);
             }
+            let noted = worker.counter.take_noted();
+            self.n_strong.fetch_add(noted.n_strong, Ordering::Relaxed);
+            self.n_renamed.fetch_add(noted.n_renamed, Ordering::Relaxed);
+            done.push((idx, worker.counter.take_rejections()));
             if self.collector.has_failed() {
                 // Whoever comes next finds nothing left to do.
                 self.next.store(usize::MAX / 2, Ordering::Relaxed);
                 return done;
             }
-            let noted = worker.counter.take_noted();
-            self.n_strong.fetch_add(noted.n_strong, Ordering::Relaxed);
-            self.n_renamed.fetch_add(noted.n_renamed, Ordering::Relaxed);
-            done.push((idx, worker.counter.take_rejections()));
             on_rows(u64::try_from(table.metadata.row_group(idx).num_rows()).unwrap_or(0));
         }
     }
@@ -213,14 +228,18 @@ impl Work<'_> {
         let mut row = table.rows_before[idx];
         let mut n_left = n_rows;
         while n_left > 0 {
-            let n = n_left.min(BLOCK_ROWS);
+            let block_rows = streams.cells.as_ref().map(CellStream::block_rows);
+            let n = n_left.min(block_rows.unwrap_or(BLOCK_ROWS));
             n_left -= n;
             streams.block(self, n, row, worker, &mut chunk)?;
+            streams.whole_rows(self, n, row, worker, &mut chunk)?;
             row += n as u64;
+            self.n_rows.fetch_add(n as u64, Ordering::Relaxed);
             if self.options.strict && worker.counter.n_faults() > 0 {
                 break;
             }
-            if self.n_threads == 1 && chunk.len() >= CHUNK_ROWS && n_left > 0 {
+            let is_full = chunk.len() >= CHUNK_ROWS || chunk.is_full();
+            if self.n_threads == 1 && is_full && n_left > 0 {
                 let full = std::mem::replace(&mut chunk, self.collector.chunk());
                 self.submit(worker.seq, full, worker);
                 if self.collector.has_failed() {
@@ -258,6 +277,8 @@ struct Streams<'a> {
     prompt: Option<ColumnStream<u128>>,
     json: JsonStream<'a>,
     conversations: ConversationStream<'a>,
+    /// The cells of whole rows, when somebody wants them.
+    cells: Option<CellStream>,
 }
 
 enum FeatureStream {
@@ -363,7 +384,48 @@ impl<'a> Streams<'a> {
             prompt: optional(plan.prompt.as_ref())?,
             json: JsonStream::new(table, &plan.json, work.collector, idx)?,
             conversations: ConversationStream::new(table, plan.conversations.as_ref(), idx),
+            cells: (work.row_columns.as_ref())
+                .map(|columns| CellStream::new(&table.metadata, &table.file, columns, idx))
+                .transpose()?,
         })
+    }
+
+    /// Puts the kept ones of the block that was read last together as whole rows.
+    fn whole_rows(
+        &mut self,
+        work: &Work<'_>,
+        n: usize,
+        row: u64,
+        worker: &Worker,
+        chunk: &mut Chunk,
+    ) -> Result<(), Damage> {
+        let (Some(cells), Some(rows)) = (&mut self.cells, work.collector.rows) else {
+            return Ok(());
+        };
+        let block = cells.block(n)?;
+        let source = work.collector.source_idx();
+        let [a, b, w] = &worker.scratch.codes;
+        for i in (0..n).filter(|&i| Counter::would_keep(a[i], b[i], w[i])) {
+            let models = worker.counter.models();
+            let head = RowHead {
+                place: Place {
+                    source: work.table.path.clone(),
+                    row: row + i as u64 + 1,
+                    line: None,
+                    column: None,
+                    value: None,
+                },
+                source,
+                models: [a[i], b[i]]
+                    .map(|code| models[code.position() as usize].clone())
+                    .into(),
+                winner: Some(winner_of(w[i])),
+                folder: work.options.folder,
+                problems: Vec::new(),
+            };
+            chunk.push_row(whole_row(head, &block.row(i), rows.selection()));
+        }
+        Ok(())
     }
 
     /// Reads the next `n` rows, before which there are `row`.

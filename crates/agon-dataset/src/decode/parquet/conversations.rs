@@ -78,7 +78,7 @@ impl ConversationColumns {
 }
 
 /// Bytes that Arrow's reader may keep.
-struct OwnedChunks(Arc<dyn RandomAccess>);
+pub(super) struct OwnedChunks(pub(super) Arc<dyn RandomAccess>);
 
 impl Length for OwnedChunks {
     fn len(&self) -> u64 {

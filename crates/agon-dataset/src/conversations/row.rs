@@ -1,0 +1,374 @@
+//! A whole row from its cells, by the names of the columns that they stand in.
+
+use std::{borrow::Cow, fmt, path::Path};
+
+use agon_domain::{Sides, Winner};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+use super::{
+    Cell, ConversationRow, ConversationSelection, RowConversation, RowProblem, RowRole,
+    image::ImageReading, message::MessageReader,
+};
+use crate::{Place, fate::cut};
+
+const IDS: [&str; 5] = [
+    "question_id",
+    "battle_id",
+    "id",
+    "conversation_id",
+    "conversation_pair_id",
+];
+const JUDGES: [&str; 4] = ["judge", "judge_hash", "user_id", "visitor_id"];
+const VISITS: [&str; 3] = ["evaluation_session_id", "session_hash", "session_id"];
+const TIMES: [&str; 4] = ["tstamp", "timestamp", "time", "created_at"];
+const LANGUAGES: [&str; 2] = ["language", "languages"];
+const ANONYMOUS: [&str; 1] = ["anony"];
+const METADATA: [&str; 1] = ["conv_metadata"];
+const SELECTORS: [&str; 1] = ["models"];
+const MODERATION: [&str; 3] = ["openai_moderation", "has_csam_image", "flagged"];
+const IMAGES: [&str; 2] = ["images", "image"];
+const PROMPTS: [&str; 2] = ["prompt", "opening_msg"];
+/// Both sides of what may hold the conversations, the preferred one first.
+const SIDES: [[&str; 2]; 3] = [
+    ["conversation_a", "conversation_b"],
+    ["messages_a", "messages_b"],
+    ["response_a", "response_b"],
+];
+/// Where the only conversation of a chat is, the preferred one first.
+const CHATS: [&str; 3] = ["conversation", "messages", "turns"];
+
+/// Whether a row may need the column of this name.
+pub(crate) fn is_wanted(name: &str, selection: &ConversationSelection) -> bool {
+    let normal = normal(name);
+    let lists: [&[&str]; 12] = [
+        &IDS,
+        &JUDGES,
+        &VISITS,
+        &TIMES,
+        &LANGUAGES,
+        &ANONYMOUS,
+        &METADATA,
+        &SELECTORS,
+        &MODERATION,
+        &IMAGES,
+        &PROMPTS,
+        &CHATS,
+    ];
+    lists.iter().any(|names| names.contains(&normal.as_ref()))
+        || SIDES.iter().flatten().any(|&side| side == normal)
+        || selection.columns.iter().any(|column| {
+            column
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+}
+
+/// A name without what makes no difference: case, white space around it, blanks and hyphens in place of underscores.
+fn normal(name: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if name.bytes().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.trim().to_lowercase().replace([' ', '-'], "_"))
+}
+
+/// The cells of one row that a row may need, with the names of their columns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RowCells {
+    cells: Vec<(String, Cell)>,
+}
+
+impl RowCells {
+    /// Adds a cell.
+    pub(crate) fn push(&mut self, name: &str, cell: Cell) {
+        self.cells.push((name.to_owned(), cell));
+    }
+
+    /// The needed cells of a record of JSON.
+    ///
+    /// # Errors
+    ///
+    /// What keeps a value from being text although the record is well-formed: half of a surrogate pair, for one.
+    pub(crate) fn of_record(
+        bytes: &[u8],
+        selection: &ConversationSelection,
+    ) -> Result<Self, serde_json::Error> {
+        let mut cells = Self::default();
+        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+        RecordSeed(&mut cells, selection).deserialize(&mut deserializer)?;
+        Ok(cells)
+    }
+
+    /// The cell of the first of these columns that is there.
+    fn first(&self, names: &[&str]) -> Option<(&str, &Cell)> {
+        names.iter().find_map(|&wanted| {
+            let mut cells = self.cells.iter();
+            cells.find_map(|(name, cell)| (normal(name) == wanted).then_some((name.as_str(), cell)))
+        })
+    }
+
+    /// The first of these columns that is there, as a name or a number.
+    fn label(&self, names: &[&str]) -> Option<String> {
+        let (_, cell) = self.first(names)?;
+        Some(cell.as_label()?.into_owned())
+    }
+
+    /// The value at a dotted path, in which names may have dots of their own.
+    fn at(&self, path: &str) -> Option<Value> {
+        self.cells.iter().find_map(|(name, cell)| {
+            let rest = path.strip_prefix(name.as_str())?;
+            if rest.is_empty() {
+                return Some(cell.unpacked().to_json());
+            }
+            below(&cell.unpacked(), rest.strip_prefix('.')?)
+        })
+    }
+}
+
+fn below(cell: &Cell, path: &str) -> Option<Value> {
+    let Cell::Group(members) = cell else {
+        return None;
+    };
+    members.iter().find_map(|(name, cell)| {
+        let rest = path.strip_prefix(name.as_str())?;
+        if rest.is_empty() {
+            return Some(cell.to_json());
+        }
+        below(cell, rest.strip_prefix('.')?)
+    })
+}
+
+struct RecordSeed<'a>(&'a mut RowCells, &'a ConversationSelection);
+
+impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RecordSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            if is_wanted(&name, self.1) {
+                let cell = map.next_value()?;
+                self.0.cells.push((name, cell));
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a row beside its cells.
+pub(crate) struct RowHead<'a> {
+    pub(crate) place: Place,
+    pub(crate) source: usize,
+    pub(crate) models: Vec<String>,
+    pub(crate) winner: Option<Winner>,
+    /// The folder of the source, when it is a file.
+    pub(crate) folder: Option<&'a Path>,
+    /// What of the row is known to be unreadable.
+    pub(crate) problems: Vec<RowProblem>,
+}
+
+/// Puts a row together.
+pub(crate) fn row(
+    head: RowHead<'_>,
+    cells: &RowCells,
+    selection: &ConversationSelection,
+) -> ConversationRow {
+    let mut problems = head.problems;
+    let mut reader = MessageReader {
+        reading: ImageReading {
+            bytes: selection.images,
+            folder: head.folder,
+        },
+        images: Vec::new(),
+        faults: Vec::new(),
+    };
+    let mut shown = Vec::new();
+    for name in IMAGES {
+        if let Some((name, cell)) = cells.first(&[name]) {
+            shown.extend(reader.add_images(cell));
+            note(&mut problems, name, &mut reader);
+        }
+    }
+    let mut conversations = if head.winner.is_some() {
+        sides(cells, &mut reader, &mut problems)
+    } else {
+        chat(cells, &mut reader, &mut problems)
+    };
+    show(&mut conversations, &shown);
+    let time = cells.first(&TIMES).and_then(|(name, cell)| {
+        let time = cell.as_seconds();
+        if time.is_none() && cell.as_label().is_some() {
+            let detail = format!("{} in place of a point in time", cell.kind());
+            problems.push(problem(name, detail));
+        }
+        time
+    });
+    let metadata = cells.first(&METADATA).map(|(_, cell)| cell.unpacked());
+    ConversationRow {
+        place: head.place,
+        source: head.source,
+        id: cells.label(&IDS),
+        models: head.models,
+        winner: head.winner,
+        judge: cells.label(&JUDGES),
+        visit: cells.label(&VISITS),
+        time,
+        language: language(cells),
+        is_anonymous: cells.first(&ANONYMOUS).and_then(|(_, cell)| cell.as_bool()),
+        is_flagged: is_flagged(cells),
+        selectors: selectors(cells),
+        conversations,
+        images: reader.images,
+        conv_metadata: metadata
+            .filter(|metadata| !metadata.is_null())
+            .map(|metadata| metadata.to_json()),
+        columns: selection
+            .columns
+            .iter()
+            .map(|path| cells.at(path))
+            .collect(),
+        problems,
+    }
+}
+
+fn problem(column: &str, detail: String) -> RowProblem {
+    RowProblem {
+        column: cut(column),
+        detail,
+    }
+}
+
+fn note(problems: &mut Vec<RowProblem>, column: &str, reader: &mut MessageReader<'_>) {
+    let faults = reader.faults.drain(..);
+    problems.extend(faults.map(|detail| problem(column, detail)));
+}
+
+/// The conversations of a battle, in the first pair of columns that is there.
+fn sides(
+    cells: &RowCells,
+    reader: &mut MessageReader<'_>,
+    problems: &mut Vec<RowProblem>,
+) -> Vec<RowConversation> {
+    for [name_a, name_b] in SIDES {
+        let found = [name_a, name_b].map(|name| cells.first(&[name]));
+        let [Some(a), Some(b)] = found else {
+            if let Some((name, _)) = found.into_iter().flatten().next() {
+                let detail = "the other side has no such column".to_owned();
+                problems.push(problem(name, detail));
+            }
+            continue;
+        };
+        let is_response = name_a == "response_a";
+        let prompt = cells.first(&PROMPTS).filter(|_| is_response);
+        return [a, b]
+            .map(|(name, cell)| {
+                let answers = reader.conversation(cell, &RowRole::Assistant);
+                note(problems, name, reader);
+                let Some((prompt_name, prompt)) = prompt else {
+                    return answers;
+                };
+                let prompts = reader.conversation(prompt, &RowRole::User);
+                note(problems, prompt_name, reader);
+                turns(prompts, answers)
+            })
+            .into();
+    }
+    Vec::new()
+}
+
+/// Prompts and answers in turn.
+fn turns(prompts: RowConversation, answers: RowConversation) -> RowConversation {
+    let mut messages = Vec::new();
+    let mut answers = answers.messages.into_iter();
+    for prompt in prompts.messages {
+        messages.push(prompt);
+        messages.extend(answers.next());
+    }
+    messages.extend(answers);
+    RowConversation { messages }
+}
+
+/// The only conversation of a row.
+fn chat(
+    cells: &RowCells,
+    reader: &mut MessageReader<'_>,
+    problems: &mut Vec<RowProblem>,
+) -> Vec<RowConversation> {
+    let Some((name, cell)) = cells.first(&CHATS) else {
+        return Vec::new();
+    };
+    let conversation = reader.conversation(cell, &RowRole::User);
+    note(problems, name, reader);
+    vec![conversation]
+}
+
+/// Gives the pictures of the row to the first message of the voter on each side, unless the messages say themselves whose they are.
+fn show(conversations: &mut [RowConversation], shown: &[usize]) {
+    let is_told = conversations
+        .iter()
+        .flat_map(|conversation| &conversation.messages)
+        .any(|message| message.images.iter().any(|idx| shown.contains(idx)));
+    if is_told || shown.is_empty() {
+        return;
+    }
+    for conversation in conversations {
+        let mut messages = conversation.messages.iter_mut();
+        if let Some(message) = messages.find(|message| message.role == RowRole::User) {
+            message.images.splice(0..0, shown.iter().copied());
+        }
+    }
+}
+
+fn language(cells: &RowCells) -> Option<String> {
+    let (_, cell) = cells.first(&LANGUAGES)?;
+    match &*cell.unpacked() {
+        Cell::List(labels) => Some(labels.first()?.as_label()?.into_owned()),
+        cell => Some(cell.as_label()?.into_owned()),
+    }
+}
+
+/// Whether anything of moderation says that the row is flagged.
+fn is_flagged(cells: &RowCells) -> Option<bool> {
+    MODERATION
+        .iter()
+        .filter_map(|name| flagged_in(&cells.first(&[name])?.1.unpacked()))
+        .reduce(|a, b| a || b)
+}
+
+fn flagged_in(cell: &Cell) -> Option<bool> {
+    match cell {
+        Cell::Group(_) => cell.get("flagged")?.as_bool(),
+        // One verdict for each turn.
+        Cell::List(cells) => cells.iter().filter_map(flagged_in).reduce(|a, b| a || b),
+        cell => cell.as_bool(),
+    }
+}
+
+fn selectors(cells: &RowCells) -> Option<Sides<Option<String>>> {
+    let (_, cell) = cells.first(&SELECTORS)?;
+    let Cell::List(names) = &*cell.unpacked() else {
+        return None;
+    };
+    let [a, b] = names.as_slice() else {
+        return None;
+    };
+    let name = |cell: &Cell| cell.as_text().map(str::to_owned);
+    Some(Sides {
+        a: name(a),
+        b: name(b),
+    })
+}
