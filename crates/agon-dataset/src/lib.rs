@@ -6,6 +6,7 @@
 //! Reading order: [`input`], [`fate`], [`votes`], [`battles`], [`conversations`], then `decode` with one module for each shape of file; [`schema`], [`record`], [`release`], and `card`.
 
 mod aliases;
+pub mod annotated;
 pub mod battles;
 mod card;
 pub mod clean;
@@ -27,6 +28,9 @@ mod shards;
 pub mod votes;
 
 pub use aliases::{AliasError, Aliases};
+pub use annotated::{
+    AnnotatedOptions, AnnotatedSummary, AnnotatedWriter, Label, RowLabels, annotated_schema,
+};
 pub use battles::{
     AnswerStyle, Battles, ConversationCounter, FeatureColumn, FeatureOrigin, FeatureRequest,
     Judges, Labels, Selection, SliceColumn, SliceValues, read_battles,

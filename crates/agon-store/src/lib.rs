@@ -14,6 +14,7 @@
 //!
 //! Reading order: [`Store`], [`battle`], [`generation`], [`vote`], [`visit`], [`images`], [`response`], [`secret`].
 
+pub mod annotation;
 pub mod battle;
 pub mod generation;
 pub mod images;
@@ -40,6 +41,7 @@ use std::{
 use agon_domain::ImageId;
 use jiff::Timestamp;
 
+pub use annotation::Annotation;
 pub use battle::{BattleSummary, NewBattle};
 pub use error::Error;
 pub use folder::ServingLock;

@@ -15,6 +15,7 @@ mod style;
 
 use agon_content::annotate::{
     Annotator,
+    duplicates::DUPLICATES_ANNOTATOR,
     identity::{CatalogueModel, IdentityAnnotator, TooManyNames},
 };
 use agon_dataset::Label;
@@ -34,6 +35,8 @@ pub struct Registration {
     pub subject: &'static str,
     /// What it labels, in a line.
     pub about: &'static str,
+    /// Whether it looks for the names of the models.
+    pub needs_names: bool,
     label: fn(&Content<'_>, &Tools) -> Value,
 }
 
@@ -100,6 +103,38 @@ pub fn subjects() -> Vec<&'static str> {
     subjects.dedup();
     subjects.push(DUPLICATES);
     subjects
+}
+
+/// Subject, annotator and description of everything that labels.
+pub fn descriptions() -> Vec<(&'static str, Annotator, &'static str)> {
+    let mut descriptions: Vec<_> = ALL
+        .iter()
+        .map(|registration| {
+            (
+                registration.subject,
+                registration.annotator,
+                registration.about,
+            )
+        })
+        .collect();
+    descriptions.push((
+        DUPLICATES,
+        DUPLICATES_ANNOTATOR,
+        "prompts that are there more than once, exactly or nearly",
+    ));
+    descriptions
+}
+
+/// Whether a label that was there before stays beside the new ones: one of a vision model, or one of an annotator that was not asked this time and has the same version still.
+pub fn is_worth_keeping(label: &Label, labels: &[Label]) -> bool {
+    let is_there = labels
+        .iter()
+        .any(|other| other.annotator == label.annotator);
+    let is_current = label.annotator.starts_with(outcome::QUESTION_PREFIX)
+        || ALL
+            .iter()
+            .any(|registration| registration.is_current(label));
+    !is_there && is_current
 }
 
 /// A label as it is kept.

@@ -14,6 +14,7 @@ pub(super) const RULES: Registration = Registration {
     annotator: CATEGORY_RULES,
     subject: "category",
     about: "categories that rules decide: code, and those of pictures where there is none",
+    needs_names: false,
     label: by_rules,
 };
 
@@ -22,6 +23,7 @@ pub(super) const WORDS: Registration = Registration {
     annotator: CATEGORY_WORDS,
     subject: "category",
     about: "categories by the words of the prompt, offline",
+    needs_names: false,
     label: by_words,
 };
 

@@ -13,6 +13,7 @@ pub(super) const IDENTITY: Registration = Registration {
     annotator: IDENTITY_ANNOTATOR,
     subject: "identity",
     about: "answers that reveal who gives them, and prompts that ask for it",
+    needs_names: true,
     label,
 };
 

@@ -12,6 +12,7 @@ pub(super) const LANGUAGE: Registration = Registration {
     annotator: LANGUAGE_ANNOTATOR,
     subject: "language",
     about: "the language of the first prompt and of each answer",
+    needs_names: false,
     label,
 };
 

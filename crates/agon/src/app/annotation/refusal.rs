@@ -11,6 +11,7 @@ pub(super) const REFUSAL: Registration = Registration {
     annotator: REFUSAL_ANNOTATOR,
     subject: "refusal",
     about: "whether each side declined: full, partial or none",
+    needs_names: false,
     label,
 };
 

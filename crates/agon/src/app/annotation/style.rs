@@ -14,6 +14,7 @@ pub(super) const COMPAT: Registration = Registration {
     annotator: STYLE_ANNOTATOR,
     subject: "style",
     about: "tokens and Markdown elements as published releases count them",
+    needs_names: false,
     label: compat,
 };
 
@@ -22,6 +23,7 @@ pub(super) const COMMONMARK: Registration = Registration {
     annotator: STYLE_COMMONMARK_ANNOTATOR,
     subject: "style",
     about: "Markdown elements as a CommonMark parser sees them",
+    needs_names: false,
     label: commonmark,
 };
 
@@ -30,6 +32,7 @@ pub(super) const TEXT: Registration = Registration {
     annotator: STYLE_TEXT_ANNOTATOR,
     subject: "style",
     about: "characters, words and emoji",
+    needs_names: false,
     label: text,
 };
 
