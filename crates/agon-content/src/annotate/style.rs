@@ -3,7 +3,11 @@
 //! Bit for bit the counts of FastChat's `serve/monitor/add_markdown_info.py`, quirks included, so that ratings with style control can be compared with published ones.
 //! The quirks are not repaired here: a cleaner count would be another annotator.
 //!
-//! # Markdown
+//! Two other annotators stand beside it: [`commonmark_counts`] asks a parser what is a header or an item, and [`text_counts`] counts characters, words and emoji.
+//! [`conversation_style`] gives all of them for one conversation.
+//! Named entities, the fifth style feature of the VisionArena paper, are not counted: that needs a language model for each language, and no local method is good enough in ninety.
+//!
+//! # Markdown, as published
 //!
 //! All answers of one side are joined by a newline.
 //! Then, for each span between two triple backticks whose inside holds no backtick, *the inside text* is deleted wherever it stands: inside the fence and anywhere else.
@@ -24,13 +28,20 @@
 //!
 //! # Cost
 //!
-//! Tokens and patterns take time linear in the text.
-//! Deleting the insides of code blocks takes the length times the number of blocks, because each deletion can make or break the next one's matches.
+//! Time linear in the text, but for one thing: when an answer has the insides of many code blocks outside of them too, each takes its own look at the rest of the answer, because each deletion can make or break the next one's matches.
+//! A megabyte made for that purpose takes seconds.
 
-use std::sync::LazyLock;
+mod commonmark;
+mod compat;
+mod conversation;
+mod text;
 
-use agon_domain::{Battle, MarkdownCounts, Side, StyleFeatures};
-use regex::Regex;
+use agon_domain::{Battle, Side, StyleFeatures};
+
+pub use commonmark::{CommonmarkCounts, STYLE_COMMONMARK_ANNOTATOR, commonmark_counts};
+pub use compat::markdown_counts;
+pub use conversation::{ConversationStyle, TokenCounts, conv_metadata, conversation_style};
+pub use text::{STYLE_TEXT_ANNOTATOR, TextCounts, text_counts};
 
 use super::Annotator;
 
@@ -137,61 +148,6 @@ pub fn style_features(battle: &Battle, n_turns: u32) -> StyleFeatures {
     }
     features
 }
-
-/// Markdown elements of all answers of one side. The module's documentation has the rules.
-pub fn markdown_counts(answers: &[&str]) -> MarkdownCounts {
-    let text = without_code(answers.join("\n"));
-    let count = |regex: &Regex| u32::try_from(regex.find_iter(&text).count()).unwrap_or(u32::MAX);
-    MarkdownCounts {
-        headers: PATTERNS.headers.each_ref().map(count),
-        list_ordered: count(&PATTERNS.list_ordered),
-        list_unordered: count(&PATTERNS.list_unordered),
-        bold_asterisks: count(&PATTERNS.bold_asterisks),
-        bold_underscores: count(&PATTERNS.bold_underscores),
-    }
-}
-
-/// Deletes the inside of each code block wherever that text stands, block after block.
-fn without_code(mut text: String) -> String {
-    let insides: Vec<String> = PATTERNS
-        .code
-        .find_iter(&text)
-        .map(|found| found.as_str()[3..found.len() - 3].to_owned())
-        .collect();
-    for inside in insides {
-        // Deleting an empty text deletes nothing.
-        if !inside.is_empty() && text.contains(&inside) {
-            text = text.replace(&inside, "");
-        }
-    }
-    text
-}
-
-struct Patterns {
-    code: Regex,
-    headers: [Regex; 6],
-    list_ordered: Regex,
-    list_unordered: Regex,
-    bold_asterisks: Regex,
-    bold_underscores: Regex,
-}
-
-/// White space as Python's `re` has it: Unicode's, and the four separators U+001C to U+001F.
-const SPACE: &str = r"[\s\x1c-\x1f]";
-
-static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
-    // Unwrap safety: the patterns are constants, and every test of this module compiles them.
-    let compile = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
-    Patterns {
-        code: compile("```[^`]*```"),
-        headers: [1, 2, 3, 4, 5, 6].map(|level| compile(&format!("(?m)^#{{{level}}}{SPACE}"))),
-        // Digits are Unicode's decimal digits in both; new scripts reach the two at different times.
-        list_ordered: compile(&format!(r"(?m)^{SPACE}*\d+\.{SPACE}")),
-        list_unordered: compile(&format!("(?m)^{SPACE}*[-*+]{SPACE}")),
-        bold_asterisks: compile(r"\*\*[^*\n]+\*\*"),
-        bold_underscores: compile(r"__[^_\n]+__"),
-    }
-});
 
 #[cfg(test)]
 mod tests;

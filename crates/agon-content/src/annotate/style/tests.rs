@@ -1,13 +1,17 @@
 //! Tests of the style counts: rules and published goldens first, then the shared test data.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use agon_domain::{BattleId, ConsentId, Finish, Generation, Mode, Sides, Turn, VisitId, VoterId};
 use jiff::Timestamp;
+use proptest::prelude::*;
+use regex::Regex;
 use serde_json::Value;
 
-use super::*;
+use super::{compat::without_code, *};
+use crate::annotate::{Message, Role};
 
 /// Counts in the order h1 to h6, ordered, unordered, asterisks, underscores.
 fn counted(answers: &[&str]) -> [u32; 10] {
@@ -92,7 +96,7 @@ fn answers_are_joined_by_a_line_feed() {
     assert_eq!(counted(&["**a", "b**"])[ASTERISKS], 0);
     assert_eq!(counted(&[]), [0; 10]);
     // A fence may open in one answer and close in the next.
-    assert_eq!(without_code(["```a", "b```"].join("\n")), "``````");
+    assert_eq!(without_code("```a\nb```"), "``````");
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn the_inside_of_code_blocks_vanishes_everywhere() {
         // The blocks are those of the untouched text, deleted in turn, the second time on what the first left.
         ("```ab``` ```ab``` aabb", "`````` `````` "),
     ] {
-        assert_eq!(without_code(text.to_owned()), expected, "{text:?}");
+        assert_eq!(without_code(text), expected, "{text:?}");
     }
     check("```sh\n# comment\n```\n# heading", &[(0, 1)]);
     check("```sh\n# with `tick`\n```", &[(0, 1)]);
@@ -118,10 +122,8 @@ fn the_inside_of_code_blocks_vanishes_everywhere() {
 
 #[test]
 fn white_space_is_that_of_python() {
-    let regex = Regex::new(&format!("^{SPACE}$")).unwrap();
-    let mut buffer = [0; 4];
     let matched: Vec<u32> = ('\0'..=char::MAX)
-        .filter(|character| regex.is_match(character.encode_utf8(&mut buffer)))
+        .filter(|character| counted(&[&format!("-{character}")])[UNORDERED] == 1)
         .map(u32::from)
         .collect();
     // `[c for c in range(0x110000) if chr(c).isspace()]`, which is what `\s` of `re` asks.
@@ -350,4 +352,212 @@ fn the_shared_battles_have_their_expected_counts() {
             assert_eq!(expected["sum_chars"], n_characters);
         }
     }
+}
+
+/// The published patterns, one by one: what `markdown_counts` does without a matcher.
+fn counted_by_patterns(text: &str) -> [u32; 10] {
+    // White space as Python's `re` has it: Unicode's, and the four separators U+001C to U+001F.
+    const SPACE: &str = r"[\s\x1c-\x1f]";
+    static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+        let headers = (1..=6).map(|level| format!("(?m)^#{{{level}}}{SPACE}"));
+        let others = [
+            format!(r"(?m)^{SPACE}*\d+\.{SPACE}"),
+            format!("(?m)^{SPACE}*[-*+]{SPACE}"),
+            r"\*\*[^*\n]+\*\*".to_owned(),
+            r"__[^_\n]+__".to_owned(),
+        ];
+        headers.chain(others).map(|pattern| Regex::new(&pattern).unwrap()).collect()
+    });
+    let text = without_code_by_patterns(text);
+    let mut counts = [0; 10];
+    for (count, pattern) in counts.iter_mut().zip(PATTERNS.iter()) {
+        *count = u32::try_from(pattern.find_iter(&text).count()).unwrap();
+    }
+    counts
+}
+
+fn without_code_by_patterns(text: &str) -> String {
+    static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new("```([^`]*)```").unwrap());
+    let insides: Vec<&str> = CODE
+        .captures_iter(text)
+        .map(|found| found.get(1).unwrap().as_str())
+        .collect();
+    let mut text = text.to_owned();
+    for inside in insides.into_iter().filter(|inside| !inside.is_empty()) {
+        text = text.replace(inside, "");
+    }
+    text
+}
+
+proptest! {
+    #[test]
+    fn counts_are_those_of_the_patterns(text in "([#*_`1٣²+.\\- \n\r\t\u{a0}\u{1c}\u{2028}]|```|\\*\\*|__|\n#|[ab]){0,60}") {
+        prop_assert_eq!(without_code(&text), without_code_by_patterns(&text));
+        prop_assert_eq!(counted(&[&text]), counted_by_patterns(&text));
+    }
+
+    #[test]
+    fn many_blocks_are_deleted_as_few(blocks in prop::collection::vec("```[ab]{1,4}```|[ab ]{0,9}", 17..80)) {
+        let text = blocks.concat();
+        prop_assert_eq!(without_code(&text), without_code_by_patterns(&text));
+    }
+
+    #[test]
+    fn any_answer_can_be_counted(text in "\\PC{0,60}|([#*_`$|\\[\\]()!<>&\\\\~=\\- \n\t]|[a1]|```){0,80}") {
+        let style = conversation_style(&[Message { role: Role::Assistant, text: &text }]);
+        prop_assert_eq!(style.compat, markdown_counts(&[&text]));
+        prop_assert!(style.assistant_text.n_words <= style.assistant_text.n_characters);
+        prop_assert!(style.assistant_text.n_emoji <= style.assistant_text.n_characters);
+    }
+
+    #[test]
+    fn answers_add_up(a in "[a-c#*_.1\\- \n]{0,40}", b in "[a-c#*_.1\\- \n]{0,40}") {
+        let message = |text| Message { role: Role::Assistant, text };
+        let both = conversation_style(&[message(&a), message(&b)]);
+        let [one, two] = [&a, &b].map(|text| conversation_style(&[message(text)]));
+        prop_assert_eq!(both.assistant_tokens.cl100k, one.assistant_tokens.cl100k + two.assistant_tokens.cl100k);
+        prop_assert_eq!(both.assistant_text.n_words, one.assistant_text.n_words + two.assistant_text.n_words);
+        prop_assert_eq!(both.commonmark.n_paragraphs, one.commonmark.n_paragraphs + two.commonmark.n_paragraphs);
+        // The published counts join the answers first.
+        prop_assert_eq!(both.compat, markdown_counts(&[&format!("{a}\n{b}")]));
+    }
+
+    #[test]
+    fn ends_of_lines_make_no_difference_to_the_parser(text in "[a-c#*_.1|\\- \n]{0,80}") {
+        prop_assert_eq!(commonmark_counts(&text.replace('\n', "\r\n")), commonmark_counts(&text));
+    }
+
+    #[test]
+    fn words_do_not_depend_on_the_normal_form(text in "[a-zà-ÿ ]{0,80}") {
+        use unicode_normalization::UnicodeNormalization as _;
+        let decomposed: String = text.nfd().collect();
+        prop_assert_eq!(text_counts(&decomposed).n_words, text_counts(&text).n_words);
+    }
+}
+
+/// The cases of `fixtures/style/commonmark.json`: a text, and every count that is not 0.
+#[test]
+fn a_parser_counts_what_a_reader_sees() {
+    let cases: Vec<Value> =
+        serde_json::from_str(include_str!("../../../fixtures/style/commonmark.json")).unwrap();
+    assert!(cases.len() > 12);
+    for case in &cases {
+        let counts = commonmark_counts(case["text"].as_str().unwrap());
+        let headers: Vec<u32> = match case["headers"].as_array() {
+            Some(levels) => levels.iter().map(|n| u32::try_from(n.as_u64().unwrap()).unwrap()).collect(),
+            None => vec![0; 6],
+        };
+        assert_eq!(counts.markdown.headers.to_vec(), headers, "{case}");
+        for (name, n) in [
+            ("list_ordered", counts.markdown.list_ordered),
+            ("list_unordered", counts.markdown.list_unordered),
+            ("bold_asterisks", counts.markdown.bold_asterisks),
+            ("bold_underscores", counts.markdown.bold_underscores),
+            ("n_paragraphs", counts.n_paragraphs),
+            ("n_tables", counts.n_tables),
+            ("n_code_blocks", counts.n_code_blocks),
+            ("n_code_spans", counts.n_code_spans),
+            ("n_links", counts.n_links),
+            ("n_images", counts.n_images),
+            ("n_latex", counts.n_latex),
+        ] {
+            assert_eq!(u64::from(n), case[name].as_u64().unwrap_or(0), "{name} of {case}");
+        }
+    }
+}
+
+/// The cases of `fixtures/style/text.json`: a text, its characters, words and emoji.
+#[test]
+fn characters_words_and_emoji_are_counted_as_seen() {
+    let cases: Vec<(String, u32, u32, u32)> =
+        serde_json::from_str(include_str!("../../../fixtures/style/text.json")).unwrap();
+    for (text, n_characters, n_words, n_emoji) in cases {
+        let expected = TextCounts {
+            n_characters,
+            n_words,
+            n_emoji,
+        };
+        assert_eq!(text_counts(&text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_conversation_has_all_counts_by_role() {
+    let message = |role, text| Message { role, text };
+    let messages = [
+        message(Role::User, "hello world"),
+        message(Role::Assistant, "# hello\n\n- a\n- b"),
+        message(Role::User, "hello 😀"),
+        message(Role::Assistant, "**hello** world"),
+    ];
+    let tokens = |text| Encoding::Cl100k.count_tokens(text);
+    let style = conversation_style(&messages);
+    assert_eq!(style.n_turns, 2);
+    assert_eq!(style.user_tokens.cl100k, tokens("hello world") + tokens("hello 😀"));
+    assert_eq!(
+        style.context_tokens.cl100k,
+        style.user_tokens.cl100k + tokens("# hello\n\n- a\n- b")
+    );
+    assert_eq!(style.assistant_tokens.o200k, {
+        let tokens = |text| Encoding::O200k.count_tokens(text);
+        tokens("# hello\n\n- a\n- b") + tokens("**hello** world")
+    });
+    assert_eq!(style.compat.headers[0], 1);
+    assert_eq!(style.compat.list_unordered, 2);
+    assert_eq!(style.commonmark.markdown.bold_asterisks, 1);
+    assert_eq!(style.commonmark.n_paragraphs, 3);
+    assert_eq!((style.user_text.n_words, style.user_text.n_emoji), (3, 1));
+    assert_eq!(style.assistant_text.n_words, 5);
+
+    // The context is what stood in front of the last answer.
+    let asked = conversation_style(&messages[..3]);
+    assert_eq!(asked.context_tokens.cl100k, tokens("hello world"));
+    assert_eq!(conversation_style(&[]), ConversationStyle::default());
+}
+
+#[test]
+fn two_conversations_give_what_the_battle_gives() {
+    let turns = [
+        ("hello world", "# hello", "hello"),
+        ("hello", "- hello world", "**hello** world"),
+    ];
+    let side = |pick: fn(&(&'static str, &'static str, &'static str)) -> &'static str| {
+        let messages: Vec<Message<'_>> = turns
+            .iter()
+            .flat_map(|turn| {
+                [
+                    Message { role: Role::User, text: turn.0 },
+                    Message { role: Role::Assistant, text: pick(turn) },
+                ]
+            })
+            .collect();
+        conversation_style(&messages)
+    };
+    let sides = Sides {
+        a: side(|turn| turn.1),
+        b: side(|turn| turn.2),
+    };
+    assert_eq!(conv_metadata(&sides), style_features(&battle(&turns), 2));
+}
+
+#[test]
+fn a_hostile_megabyte_is_parsed_in_time() {
+    for piece in [
+        "> ", "- ", "[", "![", "**a ", "__a ", "*a_ ", "`", "``", "$", "\\(", "|a", "|-\n", "<a", "<!--", "1. ", "a\n", "#\n", "&#",
+        "[a](", "[a]: b\n", "```a```", "\n\n", "~~~\n", "😀", "\u{200d}", "http://a",
+    ] {
+        let text = piece.repeat((1 << 20) / piece.len());
+        let start = Instant::now();
+        commonmark_counts(&text);
+        let parsed = start.elapsed();
+        text_counts(&text);
+        markdown_counts(&[&text]);
+        assert!(start.elapsed().as_secs() < 20, "{piece:?}: {parsed:?}, {:?}", start.elapsed());
+    }
+    // Many different blocks whose insides stand outside too.
+    let numbers: Vec<String> = (10_000..40_000).map(|number| number.to_string()).collect();
+    let blocks: String = numbers.iter().map(|number| format!("```{number}```")).collect();
+    let start = Instant::now();
+    markdown_counts(&[&format!("{blocks}\n{}", numbers.concat())]);
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }

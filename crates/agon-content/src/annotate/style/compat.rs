@@ -1,0 +1,258 @@
+//! Markdown as published counts have it: the patterns of the parent module's table, without a matcher.
+//!
+//! One look at each line's beginning, and one at each asterisk and underscore.
+//! The tests hold it against the patterns themselves.
+
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
+
+use agon_domain::MarkdownCounts;
+use aho_corasick::AhoCorasick;
+use memchr::{memchr, memchr2, memmem};
+use regex::Regex;
+
+/// Up to so many different blocks, each is looked for in the whole text; more are looked for together.
+const FEW_BLOCKS: usize = 16;
+
+/// Markdown elements of all answers of one side. The documentation of [`super`] has the rules.
+pub fn markdown_counts(answers: &[&str]) -> MarkdownCounts {
+    let text = match answers {
+        [answer] => without_code(answer),
+        _ => Cow::Owned(without_code(&answers.join("\n")).into_owned()),
+    };
+    let mut counts = MarkdownCounts::default();
+    let mut line = 0;
+    while line < text.len() {
+        count_line(&text, line, &mut counts);
+        match memchr(b'\n', &text.as_bytes()[line..]) {
+            Some(end) => line += end + 1,
+            None => break,
+        }
+    }
+    count_bold(text.as_bytes(), &mut counts);
+    counts
+}
+
+/// Counts the header or item that begins at `at`, where a line begins.
+fn count_line(text: &str, at: usize, counts: &mut MarkdownCounts) {
+    let bytes = text.as_bytes();
+    if bytes[at] == b'#' {
+        let level = bytes[at..].iter().take(7).take_while(|byte| **byte == b'#').count();
+        if level <= 6 && space_at(text, at + level).is_some() {
+            counts.headers[level - 1] += 1;
+        }
+        return;
+    }
+    let mut at = at;
+    // A blank line is left to the line behind it, which has the item.
+    while let Some(length) = space_at(text, at) {
+        if bytes[at] == b'\n' {
+            return;
+        }
+        at += length;
+    }
+    match bytes.get(at) {
+        Some(b'-' | b'*' | b'+') if space_at(text, at + 1).is_some() => counts.list_unordered += 1,
+        Some(b'0'..=b'9') => {
+            let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            match bytes.get(at + n_digits) {
+                Some(b'.') => {
+                    counts.list_ordered += u32::from(space_at(text, at + n_digits + 1).is_some());
+                }
+                Some(128..) => counts.list_ordered += u32::from(is_foreign_item(&text[at..])),
+                _ => {}
+            }
+        }
+        Some(128..) => counts.list_ordered += u32::from(is_foreign_item(&text[at..])),
+        _ => {}
+    }
+}
+
+/// Whether a text begins with a number and a full stop, the number in digits of any script.
+fn is_foreign_item(text: &str) -> bool {
+    // Digits are Unicode's decimal digits in both; new scripts reach the two at different times.
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
+        // Expect safety: the pattern is a constant, and the tests of this module compile it.
+        Regex::new(r"^\d+\.").expect("a valid pattern")
+    });
+    text.starts_with(char::is_numeric)
+        && NUMBER
+            .find(text)
+            .is_some_and(|found| space_at(text, found.end()).is_some())
+}
+
+/// The length of the white space that stands at `at`, as Python's `re` has it: Unicode's, and the four separators U+001C to U+001F.
+fn space_at(text: &str, at: usize) -> Option<usize> {
+    match text.as_bytes().get(at)? {
+        b'\t'..=b'\r' | 0x1c..=b' ' => Some(1),
+        0..128 => None,
+        _ => text[at..]
+            .chars()
+            .next()
+            .filter(|character| character.is_whitespace())
+            .map(char::len_utf8),
+    }
+}
+
+/// Counts `\*\*[^*\n]+\*\*` and `__[^_\n]+__`.
+fn count_bold(bytes: &[u8], counts: &mut MarkdownCounts) {
+    // Where the next span of each may begin: a span takes its marks with it.
+    let mut next = [0; 2];
+    let mut at = 0;
+    while let Some(offset) = memchr2(b'*', b'_', &bytes[at..]) {
+        at += offset;
+        let mark = bytes[at];
+        let next = &mut next[usize::from(mark == b'_')];
+        if at >= *next && bytes.get(at + 1) == Some(&mark) {
+            let inside = at + 2;
+            let end = memchr2(mark, b'\n', &bytes[inside..]).map(|length| inside + length);
+            match end {
+                Some(end) if end > inside && bytes[end..].starts_with(&[mark; 2]) => {
+                    if mark == b'*' {
+                        counts.bold_asterisks += 1;
+                    } else {
+                        counts.bold_underscores += 1;
+                    }
+                    *next = end + 2;
+                }
+                // Of three marks, the span may begin at the second.
+                Some(end) if end == inside => {}
+                // Nothing else can begin before the end.
+                Some(end) => *next = end,
+                None => *next = bytes.len(),
+            }
+        }
+        at += 1;
+    }
+}
+
+/// Deletes the inside of each code block wherever that text stands, block after block.
+pub(super) fn without_code(text: &str) -> Cow<'_, str> {
+    let insides = insides(text);
+    if insides.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    if insides.len() <= FEW_BLOCKS {
+        let mut text = text.to_owned();
+        for inside in insides {
+            if memmem::find(text.as_bytes(), inside.as_bytes()).is_some() {
+                text = text.replace(inside, "");
+            }
+        }
+        return Cow::Owned(text);
+    }
+    Cow::Owned(without_many(text, &insides))
+}
+
+/// The insides of all code blocks that are not empty: what matches between "```" and "```" without a backtick.
+fn insides(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(offset) = memchr(b'`', &bytes[at..]) {
+        at += offset;
+        if !bytes[at..].starts_with(b"```") {
+            at += 1;
+            continue;
+        }
+        let inside = at + 3;
+        let Some(length) = memchr(b'`', &bytes[inside..]) else {
+            break;
+        };
+        let end = inside + length;
+        if bytes[end..].starts_with(b"```") {
+            if length > 0 {
+                found.push(&text[inside..end]);
+            }
+            at = end + 3;
+        } else {
+            // With a fourth backtick, the fence may begin one later.
+            at = if length == 0 { at + 1 } else { end };
+        }
+    }
+    found
+}
+
+/// As [`without_code`], for many blocks.
+///
+/// No inside holds a backtick, so each run of text between two backticks keeps to itself, and most of them are an inside or hold none.
+fn without_many(text: &str, insides: &[&str]) -> String {
+    let Some(blocks) = Blocks::new(insides) else {
+        // More patterns than the automaton has numbers for: the plain way.
+        let mut text = text.to_owned();
+        for inside in insides {
+            text = text.replace(inside, "");
+        }
+        return text;
+    };
+    let mut out = String::with_capacity(text.len());
+    for (run_idx, run) in text.split('`').enumerate() {
+        if run_idx > 0 {
+            out.push('`');
+        }
+        out.push_str(&blocks.delete_from(run));
+    }
+    out
+}
+
+/// The insides of many blocks, to be looked for together.
+struct Blocks<'a> {
+    insides: &'a [&'a str],
+    automaton: AhoCorasick,
+    /// For each pattern of the automaton, the blocks that have it as their inside, in order.
+    places: Vec<Vec<usize>>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(insides: &'a [&'a str]) -> Option<Self> {
+        let mut patterns: HashMap<&str, usize> = HashMap::new();
+        let mut distinct = Vec::new();
+        let mut places: Vec<Vec<usize>> = Vec::new();
+        for (place, inside) in insides.iter().enumerate() {
+            let pattern = *patterns.entry(inside).or_insert(distinct.len());
+            if pattern == distinct.len() {
+                distinct.push(*inside);
+                places.push(Vec::new());
+            }
+            places[pattern].push(place);
+        }
+        Some(Self {
+            insides,
+            automaton: AhoCorasick::new(distinct).ok()?,
+            places,
+        })
+    }
+
+    /// The first block, counted from `from`, whose inside stands in `run`.
+    fn first_in(&self, run: &str, from: usize) -> Option<usize> {
+        self.automaton
+            .find_overlapping_iter(run)
+            .filter_map(|found| {
+                let places = &self.places[found.pattern().as_usize()];
+                places.get(places.partition_point(|place| *place < from)).copied()
+            })
+            .min()
+    }
+
+    /// Deletes each inside in turn from a run without backticks.
+    ///
+    /// Deleting a text once more can delete more: a deletion brings together what was apart.
+    fn delete_from<'b>(&self, run: &'b str) -> Cow<'b, str> {
+        let mut run = Cow::Borrowed(run);
+        let mut from = 0;
+        while let Some(first) = self.first_in(&run, from) {
+            run = Cow::Owned(run.replace(self.insides[first], ""));
+            from = first + 1;
+            let rest = &self.insides[from..];
+            if run.len() > 8 * rest.len() {
+                // A long run: looking for each of the rest is quicker than for all of them again and again.
+                for inside in rest {
+                    if memmem::find(run.as_bytes(), inside.as_bytes()).is_some() {
+                        run = Cow::Owned(run.replace(inside, ""));
+                    }
+                }
+                break;
+            }
+        }
+        run
+    }
+}
