@@ -1,8 +1,11 @@
 //! Annotators label content; they never gate it. Each has a name and a version, kept beside every label it gives.
 
+pub mod agreement;
+pub mod category;
 pub mod duplicates;
 pub mod identity;
 pub mod language;
+pub mod refusal;
 pub mod style;
 
 /// Who gave a label.
@@ -33,3 +36,6 @@ pub struct Message<'a> {
     /// What it says.
     pub text: &'a str,
 }
+
+#[cfg(test)]
+pub(crate) mod tests;
