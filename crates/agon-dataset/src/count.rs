@@ -493,6 +493,12 @@ impl Counter {
         self.rejections.add(reason, value.as_deref(), place);
     }
 
+    /// Rejects a conversation without a vote for what its model's cell says.
+    #[cold]
+    pub(crate) fn reject_model(&mut self, model: Code, place: RowPlace) {
+        self.reject_row(model, Code(0), Code(0), place);
+    }
+
     /// Rejects a row that could not be taken apart.
     #[cold]
     pub(crate) fn reject_unreadable(&mut self, place: RowPlace, detail: &str) {

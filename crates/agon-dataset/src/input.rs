@@ -123,9 +123,9 @@ impl Input {
 pub enum Format {
     /// VisionArena-Battle, and the releases that Agon writes.
     VisionArenaBattle,
-    /// VisionArena-Chat, which has no votes and is refused.
+    /// VisionArena-Chat, which has no votes: only [`crate::read_conversations`] takes it.
     VisionArenaChat,
-    /// The first version of vision-arena-bench, which had votes.
+    /// vision-arena-bench, of which the first version had votes.
     VisionArenaBench,
     /// chatbot_arena_conversations, the 33 thousand battles of 2023.
     ChatbotArena33k,
@@ -155,6 +155,14 @@ pub enum Format {
     FastChatLog,
     /// Feedback exported from Open WebUI.
     OpenWebUiFeedback,
+    /// The human test set of PandaLM, three labels for each pair.
+    PandaLm,
+    /// Conversations of PRISM.
+    Prism,
+    /// Outcomes of Copilot Arena.
+    CopilotArena,
+    /// Conversations with one model each, without votes: only [`crate::read_conversations`] takes them.
+    Chats,
     /// A square table of wins.
     WinMatrix,
     /// The three columns that Evalica reads.
@@ -192,6 +200,10 @@ impl Format {
             Self::GenAiArena => "genai-arena",
             Self::FastChatLog => "fastchat-log",
             Self::OpenWebUiFeedback => "open-webui-feedback",
+            Self::PandaLm => "pandalm",
+            Self::Prism => "prism",
+            Self::CopilotArena => "copilot-arena",
+            Self::Chats => "chats",
             Self::WinMatrix => "win-matrix",
             Self::Evalica => "evalica",
             Self::BattlesParquet => "battles-parquet",

@@ -1,11 +1,14 @@
 //! How published files spell their columns and their winners.
 //!
 //! A published set is recognised by the names of its columns, or of the keys of its first record, never by the name of its file.
-//! Sets whose rows are flat are read by the roles of their columns ([`crate::columns`]); records that nest their votes ([`fastchat`], [`open_webui`]) are turned into flat ones first; a [`matrix`] of wins has no rows at all.
+//! Sets whose rows are flat are read by the roles of their columns ([`crate::columns`]); records that nest their votes ([`copilot`], [`fastchat`], [`open_webui`], [`pandalm`], [`prism`]) are turned into flat ones first; a [`matrix`] of wins has no rows at all.
 
+pub(crate) mod copilot;
 pub(crate) mod fastchat;
 pub(crate) mod matrix;
 pub(crate) mod open_webui;
+pub(crate) mod pandalm;
+pub(crate) mod prism;
 pub(crate) mod verdict;
 pub(crate) mod winner;
 
@@ -42,6 +45,28 @@ pub(crate) enum RecordLayout {
     FastChatLog,
     /// Feedback exported from Open WebUI.
     OpenWebUiFeedback,
+    /// A pair of PandaLM.
+    PandaLm,
+    /// A conversation of PRISM.
+    Prism,
+    /// An outcome of Copilot Arena.
+    CopilotArena,
+    /// A conversation without a vote.
+    Chat,
+}
+
+impl RecordLayout {
+    /// Turns a record that nests its vote into a flat one; `None` for one that is flat.
+    pub(crate) fn flatten(self, bytes: &[u8]) -> Option<Nested> {
+        Some(match self {
+            Self::Flat | Self::Chat => return None,
+            Self::FastChatLog => fastchat::flatten(bytes),
+            Self::OpenWebUiFeedback => open_webui::flatten(bytes),
+            Self::PandaLm => pandalm::flatten(bytes),
+            Self::Prism => prism::flatten(bytes),
+            Self::CopilotArena => copilot::flatten(bytes),
+        })
+    }
 }
 
 /// A published set and the columns that no other set has together.
@@ -180,6 +205,23 @@ pub(crate) fn recognise<'a>(
     })
 }
 
+/// The set of conversations or prompts without votes that has these columns, if it is one.
+pub(crate) fn chats<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Option<Format> {
+    let has = |wanted: &str| names.clone().any(|name| name == wanted);
+    if has("model_a") || has("model_a_name") || has("left") {
+        return None;
+    }
+    if has("conversation_id") && has("model") && has("conversation") {
+        return Some(if has("images") {
+            Format::VisionArenaChat
+        } else {
+            Format::Chats
+        });
+    }
+    let is_bench = has("turns") && has("question_id") && has("images");
+    is_bench.then_some(Format::VisionArenaBench)
+}
+
 /// Refuses sets of conversations without votes, by their columns.
 ///
 /// # Errors
@@ -190,27 +232,19 @@ pub(crate) fn refuse_conversations<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), Error> {
     let has = |wanted: &str| names.clone().any(|name| name == wanted);
-    let is_battle = has("model_a") || has("model_a_name") || has("left");
-    if !is_battle
-        && ["conversation_id", "model", "conversation"]
-            .iter()
-            .all(|&n| has(n))
-    {
+    if let Some(format) = chats(names.clone()) {
         return Err(Error::NoVotes {
             path: path.to_owned(),
-            format: if has("images") {
-                Format::VisionArenaChat.as_str()
-            } else {
-                "a set of conversations"
+            format: match format {
+                Format::Chats => "a set of conversations",
+                format => format.as_str(),
             },
-            found: "each row is a conversation with one model",
-        });
-    }
-    if !is_battle && has("turns") && has("question_id") && has("images") {
-        return Err(Error::NoVotes {
-            path: path.to_owned(),
-            format: Format::VisionArenaBench.as_str(),
-            found: "each row is a prompt; the first version of this set had the votes",
+            found: match format {
+                Format::VisionArenaBench => {
+                    "each row is a prompt; the first version of this set had the votes"
+                }
+                _ => "each row is a conversation with one model",
+            },
         });
     }
     if has("refers_to_conv_id") && has("liked") {
@@ -242,6 +276,15 @@ pub(crate) fn of_record(bytes: &[u8]) -> (RecordLayout, Option<Format>) {
             RecordLayout::OpenWebUiFeedback,
             Some(Format::OpenWebUiFeedback),
         );
+    }
+    if pandalm::is_pair(&members) {
+        return (RecordLayout::PandaLm, Some(Format::PandaLm));
+    }
+    if prism::is_conversation(&members) {
+        return (RecordLayout::Prism, Some(Format::Prism));
+    }
+    if copilot::is_outcome(&members) {
+        return (RecordLayout::CopilotArena, Some(Format::CopilotArena));
     }
     let has_parts = members.get("conversation_a").is_some_and(|value| {
         #[derive(serde::Deserialize)]

@@ -57,7 +57,9 @@ impl Conversation {
             }
             Value::Object(message) => {
                 let role = message.get("role").and_then(Value::as_str);
-                if let (Some(role), Some(content)) = (role, message.get("content")) {
+                // Where the content is null, nobody said anything.
+                let content = message.get("content").filter(|content| !content.is_null());
+                if let (Some(role), Some(content)) = (role, content) {
                     let mut text = String::new();
                     add_content(content, &mut text);
                     self.add(role, &text);

@@ -633,6 +633,53 @@ impl<'a> RowReader<'a> {
         }
     }
 
+    /// Whether conversations without a vote are wanted too.
+    pub(crate) fn takes_chats(&self) -> bool {
+        self.selection_of_rows()
+            .is_some_and(|selection| selection.chats)
+    }
+
+    /// Gives a conversation without a vote its fate, and keeps it if it is kept.
+    pub(crate) fn add_chat(&mut self, counter: &mut Counter, cells: RowCells, place: RowPlace) {
+        self.has_names = true;
+        if !cells.has_chat() {
+            counter.reject_unreadable(place, "no conversation");
+            return;
+        }
+        let model = cells
+            .chat_model()
+            .map(|name| counter.model(name.as_bytes()));
+        let mut models = Vec::new();
+        if let Some(model) = model {
+            let Some(name) = counter.name_of(model) else {
+                counter.reject_model(model, place);
+                return;
+            };
+            models.push(name.to_owned());
+        }
+        self.set_cells(cells, Vec::new());
+        let Some(row) = self.whole_row(models, None, place) else {
+            return;
+        };
+        self.seen.has_content = true;
+        let collector = self.collector;
+        let chunk = &mut self.chunk;
+        if collector.wanted.dedup.is_some() {
+            chunk.places.push(place);
+        }
+        if collector.ids {
+            let id = row
+                .id
+                .as_ref()
+                .map_or(NO_HASH, |id| text_hash(id.as_bytes()));
+            chunk.ids.push(id);
+        }
+        if collector.wanted.dedup == Some(Dedup::Content) {
+            chunk.contents.push(chat_hash(&row));
+        }
+        chunk.push_row(row);
+    }
+
     /// The numbers and slices of what was read since the row began.
     pub(crate) fn take_values(&mut self) -> RowValues {
         RowValues {
@@ -724,6 +771,22 @@ impl<'a> RowReader<'a> {
         }
         Ok(origins)
     }
+}
+
+/// The hash of all that tells a conversation without a vote apart.
+fn chat_hash(row: &ConversationRow) -> u128 {
+    let mut content = Vec::new();
+    add_text(&mut content, row.models.concat().as_bytes());
+    let judge = row.judge.as_deref().unwrap_or_default();
+    add_text(&mut content, judge.as_bytes());
+    let time = row.time.unwrap_or(f64::NAN);
+    content.extend_from_slice(&time.to_bits().to_le_bytes());
+    let messages = row.conversations.iter().flat_map(|side| &side.messages);
+    for message in messages {
+        let text = message.text.as_deref().unwrap_or_default();
+        add_text(&mut content, text.as_bytes());
+    }
+    content_hash(&content)
 }
 
 /// Calls a function with each key and value of an object.

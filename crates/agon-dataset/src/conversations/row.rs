@@ -35,13 +35,16 @@ const SIDES: [[&str; 2]; 3] = [
     ["messages_a", "messages_b"],
     ["response_a", "response_b"],
 ];
+/// The model of a chat.
+const MODELS: [&str; 1] = ["model"];
 /// Where the only conversation of a chat is, the preferred one first.
 const CHATS: [&str; 3] = ["conversation", "messages", "turns"];
 
 /// Whether a row may need the column of this name.
 pub(crate) fn is_wanted(name: &str, selection: &ConversationSelection) -> bool {
     let normal = normal(name);
-    let lists: [&[&str]; 12] = [
+    let lists: [&[&str]; 13] = [
+        &MODELS,
         &IDS,
         &JUDGES,
         &VISITS,
@@ -112,6 +115,17 @@ impl RowCells {
     fn label(&self, names: &[&str]) -> Option<String> {
         let (_, cell) = self.first(names)?;
         Some(cell.as_label()?.into_owned())
+    }
+
+    /// The conversation of a chat is there, whatever it is.
+    pub(crate) fn has_chat(&self) -> bool {
+        self.first(&CHATS).is_some_and(|(_, cell)| !cell.is_null())
+    }
+
+    /// The model of a chat: `None` where the set has none, and a blank where only this row has none.
+    pub(crate) fn chat_model(&self) -> Option<Cow<'_, str>> {
+        let (_, cell) = self.first(&MODELS)?;
+        Some(cell.as_label().unwrap_or_default())
     }
 
     /// The value at a dotted path, in which names may have dots of their own.

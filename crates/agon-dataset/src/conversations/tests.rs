@@ -4,6 +4,7 @@ use super::*;
 use crate::{Dedup, RejectedRow, read_battles, read_votes};
 
 mod agreement;
+mod formats;
 
 fn path(name: &str) -> Input {
     Input::Path(PathBuf::from(format!(

@@ -65,14 +65,24 @@ impl Rows<'_> {
             (self.layout, self.published) = layout::of_record(bytes);
             if self.layout != RecordLayout::Flat {
                 self.keys = layout::keys(bytes);
+            } else if self.reader.as_ref().is_some_and(RowReader::takes_chats) {
+                let keys = layout::keys(bytes);
+                let chats = layout::chats(keys.iter().map(String::as_str));
+                if chats.is_some() {
+                    self.layout = RecordLayout::Chat;
+                    self.published = chats;
+                    self.keys = keys;
+                }
             }
             let reason = layout::without_winner(self.published);
             self.counter.set_without_winner(reason);
         }
-        let nested = match self.layout {
-            RecordLayout::Flat => return self.add_flat(bytes, place),
-            RecordLayout::FastChatLog => layout::fastchat::flatten(bytes),
-            RecordLayout::OpenWebUiFeedback => layout::open_webui::flatten(bytes),
+        let Some(nested) = self.layout.flatten(bytes) else {
+            return if self.layout == RecordLayout::Chat {
+                self.add_chat(bytes, place)
+            } else {
+                self.add_flat(bytes, place)
+            };
         };
         // The records need not have the keys of a battle.
         self.has_keys = true;
@@ -95,6 +105,25 @@ impl Rows<'_> {
             return false;
         }
         !self.options.strict || self.counter.n_faults() == 0
+    }
+
+    /// Keeps a conversation without a vote.
+    fn add_chat(&mut self, bytes: &[u8], place: RowPlace) -> bool {
+        self.has_keys = true;
+        self.has_models = true;
+        self.has_winner = true;
+        if let Some(reader) = &mut self.reader
+            && let Some(selection) = reader.selection_of_rows()
+        {
+            match RowCells::of_record(bytes, selection) {
+                Ok(cells) => {
+                    reader.begin_row();
+                    reader.add_chat(&mut self.counter, cells, place);
+                }
+                Err(error) => self.counter.reject_unreadable(place, &describe(&error)),
+            }
+        }
+        self.go_on()
     }
 
     /// Counts a record with the columns of a battle.

@@ -30,6 +30,7 @@ use parquet::{
 use crate::{
     Error, Format,
     columns::{Columns, Role, WinnerRule},
+    conversations::RowSink,
     count::{Code, Counter, RowPlace},
     decode::{DecodeOptions, Decoded, OnProgress, check, id_hash, is_false, shown_columns},
     fate::Rejections,
@@ -39,6 +40,7 @@ use crate::{
 
 mod by_column;
 mod cells;
+mod chats;
 mod conversations;
 mod json_cells;
 mod pages;
@@ -67,6 +69,21 @@ pub(crate) fn read(
             .parse_and_finish(&Chunks(&file))
             .map_err(|error| damage(&error))
     })?;
+    if let Some(collector) = options.collector
+        && let Some(selection) = collector.rows.map(RowSink::selection)
+        && selection.chats
+    {
+        let root = metadata.file_metadata().schema_descr().root_schema();
+        if let Some(format) = layout::chats(root.get_fields().iter().map(|field| field.name())) {
+            let chats = chats::Chats {
+                path,
+                file,
+                metadata,
+                format,
+            };
+            return chats.read(collector, selection, options, on_progress);
+        }
+    }
     let table = Table::new(path, file, metadata)?;
     if let Some(collector) = options.collector {
         return by_column::read(&table, collector, options, on_progress);

@@ -39,6 +39,7 @@ struct State {
     offset: usize,
     #[serde(default)]
     roles: Vec<String>,
+    has_csam_image: Option<Value>,
 }
 
 /// Whether these are the members of an event.
@@ -85,6 +86,7 @@ pub(crate) fn flatten(bytes: &[u8]) -> Nested {
         Err(error) => return Nested::Unreadable(cut(&format!("`models`: {error}"))),
     };
     let [a, b] = states.map(Option::unwrap_or_default);
+    let flags = [&a, &b].map(|state| state.has_csam_image.clone());
     let is_hidden = models
         .iter()
         .all(|name| name.as_deref().unwrap_or_default().is_empty());
@@ -94,6 +96,13 @@ pub(crate) fn flatten(bytes: &[u8]) -> Nested {
     battle.insert("winner".to_owned(), event.kind.into());
     battle.insert("anony".to_owned(), is_hidden.into());
     battle.insert("question_id".to_owned(), a.conv_id.clone().into());
+    if flags.iter().any(Option::is_some) {
+        let flags = flags.into_iter().flatten();
+        battle.insert("has_csam_image".to_owned(), flags.collect());
+    }
+    if event.models.is_some() {
+        battle.insert("models".to_owned(), json!(models));
+    }
     for (name, raw) in [
         ("tstamp", event.tstamp),
         ("judge", event.ip),
@@ -118,11 +127,16 @@ fn conversation(state: State) -> Value {
             return None;
         };
         let content = pair.get_mut(1).map(Value::take)?;
-        let text = match content {
-            Value::String(text) => text,
+        let (text, images) = match content {
+            Value::String(text) => (Some(text), Value::Null),
+            // An answer that is still to come.
+            Value::Null => (None, Value::Null),
             // A text with the hashes of its images.
             Value::Array(mut parts) => match parts.first_mut().map(Value::take) {
-                Some(Value::String(text)) => text,
+                Some(Value::String(text)) => {
+                    let images = parts.get_mut(1).map(Value::take);
+                    (Some(text), images.unwrap_or_default())
+                }
                 _ => return None,
             },
             _ => return None,
@@ -131,7 +145,17 @@ fn conversation(state: State) -> Value {
             (Some(user), Some(role)) => user == role,
             _ => idx % 2 == 0,
         };
-        Some(json!({"role": if is_user { "user" } else { "assistant" }, "content": text}))
+        let role = if is_user { "user" } else { "assistant" };
+        let mut message = Map::new();
+        message.insert("role".to_owned(), role.into());
+        if text.is_none() {
+            message.insert("done".to_owned(), false.into());
+        }
+        message.insert("content".to_owned(), text.into());
+        if !images.is_null() {
+            message.insert("images".to_owned(), images);
+        }
+        Some(Value::Object(message))
     });
     Value::Array(messages.collect())
 }

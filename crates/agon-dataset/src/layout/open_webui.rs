@@ -16,6 +16,8 @@ struct Feedback {
     user_id: Option<Value>,
     created_at: Option<Value>,
     data: Option<Data>,
+    meta: Option<Value>,
+    snapshot: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -43,13 +45,13 @@ pub(crate) fn flatten(bytes: &[u8]) -> Nested {
         reason: Reason::NotAPair,
         value,
     };
-    let Some(data) = feedback.data else {
+    let Some(data) = &feedback.data else {
         return other("no data".to_owned());
     };
-    let mut siblings = data.sibling_model_ids.unwrap_or_default();
-    if siblings.len() != 1 {
+    let siblings = data.sibling_model_ids.as_deref().unwrap_or_default();
+    let [sibling] = siblings else {
         return other(format!("{} other models", siblings.len()));
-    }
+    };
     // Ratings are numbers in exports, and texts in some older ones.
     let rating = match &data.rating {
         None | Some(Value::Null) => return other("no rating".to_owned()),
@@ -63,8 +65,13 @@ pub(crate) fn flatten(bytes: &[u8]) -> Nested {
         _ => Value::from(format!("rating {rating}")),
     };
     let mut battle = Map::new();
-    battle.insert("model_a".to_owned(), data.model_id.unwrap_or_default());
-    battle.insert("model_b".to_owned(), siblings.pop().unwrap_or_default());
+    let model = data.model_id.clone();
+    battle.insert("model_a".to_owned(), model.unwrap_or_default());
+    battle.insert("model_b".to_owned(), sibling.clone());
+    if let Some([a, b]) = conversations(&feedback, sibling) {
+        battle.insert("conversation_a".to_owned(), a);
+        battle.insert("conversation_b".to_owned(), b);
+    }
     battle.insert("winner".to_owned(), winner);
     for (name, value) in [
         ("id", feedback.id),
@@ -76,4 +83,54 @@ pub(crate) fn flatten(bytes: &[u8]) -> Nested {
         }
     }
     Nested::Vote(Value::Object(battle).to_string())
+}
+
+/// Both conversations up to the rated message and to its sibling, from the chat as it was when it was rated.
+fn conversations(feedback: &Feedback, other: &Value) -> Option<[Value; 2]> {
+    let chat = feedback.snapshot.as_ref()?.get("chat")?;
+    let chat = chat.get("chat").unwrap_or(chat);
+    let messages = chat.get("history")?.get("messages")?.as_object()?;
+    let rated_id = feedback.meta.as_ref()?.get("message_id")?.as_str()?;
+    let rated = messages.get(rated_id)?;
+    let parent_id = rated.get("parentId")?.as_str()?;
+    let parent = messages.get(parent_id)?;
+    let siblings = parent.get("childrenIds")?.as_array()?.iter();
+    let sibling = siblings
+        .filter_map(Value::as_str)
+        .filter(|&id| id != rated_id)
+        .filter_map(|id| messages.get(id))
+        .find(|message| message.get("model") == Some(other))?;
+    let mut path = vec![message(parent)];
+    let mut next = parent.get("parentId").and_then(Value::as_str);
+    // A parent that is its own ancestor would go on for ever.
+    while let Some(ancestor) = next.and_then(|id| messages.get(id))
+        && path.len() < messages.len()
+    {
+        path.push(message(ancestor));
+        next = ancestor.get("parentId").and_then(Value::as_str);
+    }
+    path.reverse();
+    let with = |last: &Value| {
+        let mut path = path.clone();
+        path.push(message(last));
+        Value::Array(path)
+    };
+    Some([with(rated), with(sibling)])
+}
+
+/// A message as others nest it.
+fn message(message: &Value) -> Value {
+    let files = message.get("files").and_then(Value::as_array);
+    let images = files.into_iter().flatten().filter_map(|file| {
+        let is_image = file.get("type").and_then(Value::as_str) == Some("image");
+        file.get("url").filter(|_| is_image).cloned()
+    });
+    let mut flat = Map::new();
+    flat.insert("images".to_owned(), images.collect());
+    for name in ["role", "content", "error", "done"] {
+        if let Some(value) = message.get(name) {
+            flat.insert(name.to_owned(), value.clone());
+        }
+    }
+    Value::Object(flat)
 }

@@ -230,6 +230,7 @@ fn add(conversation: &mut Conversation, array: &dyn Array, row: usize, may_be_pl
             .column_by_name("role")
             .and_then(|role| text(role, row))
         && let Some(content) = message.column_by_name("content")
+        && content.is_valid(row)
     {
         let mut all = String::new();
         add_content(content.as_ref(), row, &mut all);
