@@ -105,13 +105,15 @@ fn style(rows: &[Value]) {
             counts.bold_asterisks,
             counts.bold_underscores,
         ];
-        for (sum, n) in compat.iter_mut().zip(counts.headers.into_iter().chain(others)) {
+        for (sum, n) in compat
+            .iter_mut()
+            .zip(counts.headers.into_iter().chain(others))
+        {
             *sum += n;
         }
     }
-    let tokens = |encoding: Encoding| -> u32 {
-        texts.iter().map(|text| encoding.count_tokens(text)).sum()
-    };
+    let tokens =
+        |encoding: Encoding| -> u32 { texts.iter().map(|text| encoding.count_tokens(text)).sum() };
     println!(
         "{}",
         json!({

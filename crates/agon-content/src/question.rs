@@ -38,11 +38,11 @@ use std::fmt;
 use agon_domain::Sides;
 use sha2::{Digest as _, Sha256};
 
+use self::prompts::SYSTEM;
 pub use self::{
     ask::{Asking, Failure, Outcome, Step, Trouble},
     read::{Unreadable, Verdict},
 };
-use self::prompts::SYSTEM;
 use crate::annotate::{
     Annotator,
     category::{Category, CategoryLabel, Label},
@@ -76,7 +76,9 @@ impl Form {
         match self {
             Self::YesNo => "yes or no",
             Self::Score => "one digit from 0 to 5",
-            Self::Criteria => "the numbers that apply, with commas between them, such as 1, 4, 6; or none",
+            Self::Criteria => {
+                "the numbers that apply, with commas between them, such as 1, 4, 6; or none"
+            }
             Self::Sides => "a, b, both or neither",
         }
     }
@@ -192,7 +194,11 @@ impl Question {
     fn parts(&self, material: &Material<'_>) -> Result<Vec<(&'static str, String)>, NotAskable> {
         let mut parts = Vec::new();
         if self.shown.prompts {
-            if material.prompts.iter().all(|prompt| prompt.trim().is_empty()) {
+            if material
+                .prompts
+                .iter()
+                .all(|prompt| prompt.trim().is_empty())
+            {
                 return Err(self.not_askable(Missing::Prompt));
             }
             parts.push((
@@ -235,11 +241,7 @@ impl Question {
     /// # Errors
     ///
     /// [`NotAskable`] as in [`Question::message`].
-    pub fn cache_key(
-        &self,
-        model: &str,
-        material: &Material<'_>,
-    ) -> Result<CacheKey, NotAskable> {
+    pub fn cache_key(&self, model: &str, material: &Material<'_>) -> Result<CacheKey, NotAskable> {
         let mut hash = Sha256::new();
         add(&mut hash, b"agon closed question 1");
         add(&mut hash, self.name.as_bytes());

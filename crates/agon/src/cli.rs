@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub mod annotate;
 pub mod check;
 pub mod compare;
 pub mod rank;
 
+pub use annotate::{AnnotateArgs, AnnotateCommand, EvaluateArgs};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use rank::RankArgs;
@@ -58,6 +60,8 @@ pub enum Command {
     Rank(Box<RankArgs>),
     /// Check vote files: what they are, which rows would be ranked, and why the others would not
     Check(CheckArgs),
+    /// Label conversations: language, categories, style, refusals, identity leaks, duplicates
+    Annotate(Box<AnnotateArgs>),
     /// Write the arena's votes as a dataset in the VisionArena-Battle schema
     Release(ReleaseArgs),
 }

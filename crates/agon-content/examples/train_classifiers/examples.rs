@@ -45,7 +45,11 @@ impl Example {
         } else {
             self.names.join(",")
         };
-        let text = self.text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', " ");
+        let text = self
+            .text
+            .replace('\\', "\\\\")
+            .replace('\n', "\\n")
+            .replace('\t', " ");
         format!("{}\t{}\t{names}\t{text}", self.language, self.family)
     }
 }
@@ -62,7 +66,11 @@ pub(crate) fn synthetic(folder: &Path, classes: &[&str]) -> Vec<Example> {
     for path in paths {
         let language = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let templates = Templates::parse(&language, &fs::read_to_string(&path).unwrap());
-        let n_texts = if language == "en" { ENGLISH_TEXTS } else { OTHER_TEXTS };
+        let n_texts = if language == "en" {
+            ENGLISH_TEXTS
+        } else {
+            OTHER_TEXTS
+        };
         for (idx, template) in templates.templates.iter().enumerate() {
             let mut numbers = Numbers(u64::try_from(idx).unwrap());
             let texts: BTreeSet<String> = (0..n_texts)

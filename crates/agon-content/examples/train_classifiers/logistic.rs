@@ -38,14 +38,19 @@ pub(crate) fn train(names: &[&str], examples: &[Example], choice: &Choice) -> Mo
     };
     for (idx, name) in names.iter().enumerate() {
         let (weights, bias) = fit(idx, examples, &rows, n_buckets);
-        let largest = weights.iter().fold(1e-9_f64, |max, weight| max.max(weight.abs()));
+        let largest = weights
+            .iter()
+            .fold(1e-9_f64, |max, weight| max.max(weight.abs()));
         let scale = largest / 127.0;
         for (bucket, weight) in weights.iter().enumerate() {
             #[expect(clippy::cast_possible_truncation, reason = "at most 127 by the scale")]
             let small = (weight / scale).round() as i8;
             model.weights[bucket * names.len() + idx] = small;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a file holds single precision")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a file holds single precision"
+        )]
         model.classes.push(Class {
             name: (*name).to_owned(),
             scale: scale as f32,

@@ -33,9 +33,13 @@ fn main() {
         clippy::disallowed_methods,
         reason = "where the labelled prompts are is told by the environment, as in the tests"
     )]
-    let data = std::env::var("AGON_TESTDATA").expect("AGON_TESTDATA: the folder of labelled prompts");
+    let data =
+        std::env::var("AGON_TESTDATA").expect("AGON_TESTDATA: the folder of labelled prompts");
 
-    let categories: Vec<&str> = WORDS_LABEL.iter().map(|category| category.as_str()).collect();
+    let categories: Vec<&str> = WORDS_LABEL
+        .iter()
+        .map(|category| category.as_str())
+        .collect();
     let mut examples = synthetic(&root.join("models/templates"), &categories);
     write_held_out(&root.join("fixtures/category/held-out.tsv"), &examples);
     examples.extend(arena_hard(Path::new(&data), &categories));
@@ -95,10 +99,7 @@ fn save(path: &Path, model: &Model, examples: &[Example]) {
 /// One line for each held-out text: language, family, labels, text with `\n` for line breaks.
 fn write_held_out(path: &Path, examples: &[Example]) {
     let mut lines = String::new();
-    for example in examples
-        .iter()
-        .filter(|example| example.part == Part::Test)
-    {
+    for example in examples.iter().filter(|example| example.part == Part::Test) {
         lines.push_str(&example.to_line());
         lines.push('\n');
     }

@@ -51,19 +51,31 @@ impl Templates {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let (head, rest) = line.split_once(": ").unwrap_or_else(|| panic!("{}: no `: `", place()));
+            let (head, rest) = line
+                .split_once(": ")
+                .unwrap_or_else(|| panic!("{}: no `: `", place()));
             if let Some(slot) = head.strip_prefix('@') {
-                let values = rest.split(" | ").map(|value| value.trim().replace("\\n", "\n"));
+                let values = rest
+                    .split(" | ")
+                    .map(|value| value.trim().replace("\\n", "\n"));
                 slots.insert(slot.to_owned(), values.collect());
                 continue;
             }
-            let (labels, family) = head.split_once('/').unwrap_or_else(|| panic!("{}: no family", place()));
+            let (labels, family) = head
+                .split_once('/')
+                .unwrap_or_else(|| panic!("{}: no family", place()));
             let (unsure, labels): (Vec<&str>, Vec<&str>) =
                 labels.split(',').partition(|label| label.starts_with('?'));
             templates.push(Template {
-                labels: labels.into_iter().filter(|label| *label != "none").map(str::to_owned).collect(),
+                labels: labels
+                    .into_iter()
+                    .filter(|label| *label != "none")
+                    .map(str::to_owned)
+                    .collect(),
                 unsure: unsure.iter().map(|label| label[1..].to_owned()).collect(),
-                family: family.parse().unwrap_or_else(|_| panic!("{}: family `{family}`", place())),
+                family: family
+                    .parse()
+                    .unwrap_or_else(|_| panic!("{}: family `{family}`", place())),
                 text: rest.replace("\\n", "\n"),
             });
         }
@@ -76,7 +88,9 @@ impl Templates {
         // People write without capitals and full stops, too.
         match numbers.below(8) {
             0 => text.to_lowercase(),
-            1 => text.trim_end_matches(['.', '?', '!', '。', '？']).to_owned(),
+            1 => text
+                .trim_end_matches(['.', '?', '!', '。', '？'])
+                .to_owned(),
             _ => text,
         }
     }

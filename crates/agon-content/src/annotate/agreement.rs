@@ -149,7 +149,11 @@ impl<L: Ord + Clone> Agreement<L> {
 
     /// The share of rows with the same label; `None` without rows.
     pub fn accuracy(&self) -> Option<f64> {
-        let n_same = self.labels.iter().map(|label| self.count(label, label)).sum();
+        let n_same = self
+            .labels
+            .iter()
+            .map(|label| self.count(label, label))
+            .sum();
         share(n_same, self.n_compared())
     }
 

@@ -273,23 +273,20 @@ pub fn label_by_rules(content: &Content<'_>) -> Vec<CategoryLabel> {
     let has_block = content
         .texts()
         .any(|text| !code::code_blocks(text).is_empty());
-    let is_code = content
-        .texts()
-        .any(|text| !code::reasons(text).is_empty());
-    let mut labels: Vec<CategoryLabel> =
-        [(Category::Code, has_block), (Category::IsCode, is_code)]
-            .into_iter()
-            .map(|(category, holds)| {
-                by_rule(
-                    category,
-                    if holds || content.is_answered() {
-                        Label::from(holds)
-                    } else {
-                        Label::Unknown
-                    },
-                )
-            })
-            .collect();
+    let is_code = content.texts().any(|text| !code::reasons(text).is_empty());
+    let mut labels: Vec<CategoryLabel> = [(Category::Code, has_block), (Category::IsCode, is_code)]
+        .into_iter()
+        .map(|(category, holds)| {
+            by_rule(
+                category,
+                if holds || content.is_answered() {
+                    Label::from(holds)
+                } else {
+                    Label::Unknown
+                },
+            )
+        })
+        .collect();
     if !content.has_image {
         labels.extend(
             Category::ALL
@@ -326,10 +323,12 @@ pub fn surest(labels: &[CategoryLabel], category: Category) -> Option<CategoryLa
         .iter()
         .filter(|label| label.category == category && label.label != Label::Unknown)
         .copied()
-        .reduce(|best, next| match next.confidence.total_cmp(&best.confidence) {
-            Ordering::Greater => next,
-            Ordering::Equal | Ordering::Less => best,
-        })
+        .reduce(
+            |best, next| match next.confidence.total_cmp(&best.confidence) {
+                Ordering::Greater => next,
+                Ordering::Equal | Ordering::Less => best,
+            },
+        )
 }
 
 #[cfg(test)]

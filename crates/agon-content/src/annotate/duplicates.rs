@@ -312,7 +312,9 @@ fn near_clusters(distinct: &[Distinct], similarity_min: f64) -> Vec<usize> {
         keys.clear();
         keys.extend(distinct.iter().enumerate().map(|(at, prompt)| {
             let values = &prompt.signature[band * BAND_VALUES..][..BAND_VALUES];
-            let key = values.iter().fold(0, |key, value| key << 16 | u64::from(*value));
+            let key = values
+                .iter()
+                .fold(0, |key, value| key << 16 | u64::from(*value));
             (mixed(key ^ prompt.image), at)
         }));
         keys.sort_unstable();
@@ -435,9 +437,9 @@ impl Signer {
     fn sign(&self, text: &str) -> [u16; N_VALUES] {
         let mut least = [u32::MAX; N_VALUES];
         let mut add = |shingle: &[char]| {
-            let hash = shingle
-                .iter()
-                .fold(0, |hash, letter| mixed(hash ^ u64::from(u32::from(*letter))));
+            let hash = shingle.iter().fold(0, |hash, letter| {
+                mixed(hash ^ u64::from(u32::from(*letter)))
+            });
             for (least, factor) in least.iter_mut().zip(&self.factors) {
                 #[expect(clippy::cast_possible_truncation, reason = "the upper half")]
                 let value = (hash.wrapping_mul(*factor) >> 32) as u32;
@@ -447,7 +449,11 @@ impl Signer {
         let mut window: Vec<char> = Vec::with_capacity(SHINGLE_CHARACTERS + 1);
         let mut n_shingles = 0_usize;
         for character in text.chars() {
-            let letter = if character.is_alphanumeric() { character } else { ' ' };
+            let letter = if character.is_alphanumeric() {
+                character
+            } else {
+                ' '
+            };
             if letter == ' ' && matches!(window.last(), None | Some(' ')) {
                 continue;
             }

@@ -179,7 +179,9 @@ pub struct ConversationLanguage {
 pub fn conversation_language(messages: &[Message<'_>]) -> ConversationLanguage {
     let of = |role: Role| messages.iter().filter(move |message| message.role == role);
     ConversationLanguage {
-        first_user: of(Role::User).next().map(|message| detect_language(message.text)),
+        first_user: of(Role::User)
+            .next()
+            .map(|message| detect_language(message.text)),
         answers: of(Role::Assistant)
             .map(|message| detect_language(message.text))
             .collect(),
@@ -291,7 +293,10 @@ fn settle_han(prose: &mut Prose) {
 fn by_script(words: &[Word]) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = Vec::new();
     for word in words {
-        let at = match clauses.iter().position(|clause| clause.script == word.script) {
+        let at = match clauses
+            .iter()
+            .position(|clause| clause.script == word.script)
+        {
             Some(at) => at,
             None => {
                 clauses.push(Clause {
@@ -341,10 +346,7 @@ fn shares(clauses: &[Clause]) -> Vec<Found> {
             });
         }
     }
-    found.sort_by(|a, b| {
-        (b.n_letters, a.language)
-            .cmp(&(a.n_letters, b.language))
-    });
+    found.sort_by(|a, b| (b.n_letters, a.language).cmp(&(a.n_letters, b.language)));
     found
 }
 
@@ -393,20 +395,23 @@ struct Best {
 /// The likeliest class of a script.
 fn best(totals: &[u32], n_predicted: u32, script: Script) -> Best {
     let range = NGRAMS.classes_of(script);
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand letters of at most 255 steps")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a few thousand letters of at most 255 steps"
+    )]
     let nats: Vec<f32> = range
         .clone()
         .map(|class| {
             let language = NGRAMS.classes[class].language;
-            let rare = if language.is_common() { 0.0 } else { COMMON_NATS };
+            let rare = if language.is_common() {
+                0.0
+            } else {
+                COMMON_NATS
+            };
             totals[class] as f32 / STEPS_PER_NAT + rare
         })
         .collect();
-    let Some((at, least)) = nats
-        .iter()
-        .enumerate()
-        .min_by(|a, b| a.1.total_cmp(b.1))
-    else {
+    let Some((at, least)) = nats.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)) else {
         return Best {
             language: None,
             confidence: 0.0,

@@ -156,16 +156,22 @@ pub fn side_refusal(answers: &[&str]) -> RefusalLabel {
     answers
         .iter()
         .map(|answer| refusal(answer))
-        .reduce(|strongest, next| match next.refusal.cmp(&strongest.refusal) {
-            Ordering::Greater => next,
-            Ordering::Less => strongest,
-            Ordering::Equal => {
-                // A side that does not decline is as sure as its least sure answer, one that does as its surest.
-                let declines = next.refusal > Some(Refusal::None);
-                let is_surer = next.confidence > strongest.confidence;
-                if is_surer == declines { next } else { strongest }
-            }
-        })
+        .reduce(
+            |strongest, next| match next.refusal.cmp(&strongest.refusal) {
+                Ordering::Greater => next,
+                Ordering::Less => strongest,
+                Ordering::Equal => {
+                    // A side that does not decline is as sure as its least sure answer, one that does as its surest.
+                    let declines = next.refusal > Some(Refusal::None);
+                    let is_surer = next.confidence > strongest.confidence;
+                    if is_surer == declines {
+                        next
+                    } else {
+                        strongest
+                    }
+                }
+            },
+        )
         .unwrap_or_else(RefusalLabel::unknown)
 }
 
@@ -175,16 +181,10 @@ pub fn side_refusal(answers: &[&str]) -> RefusalLabel {
 pub fn refusal_category(answers: &Sides<&[&str]>) -> CategoryLabel {
     let sides = answers.map(side_refusal);
     let (label, confidence) = match (sides.a.label(), sides.b.label()) {
-        (Label::True, Label::True) => (
-            Label::True,
-            sides.a.confidence.max(sides.b.confidence),
-        ),
+        (Label::True, Label::True) => (Label::True, sides.a.confidence.max(sides.b.confidence)),
         (Label::True, _) => (Label::True, sides.a.confidence),
         (_, Label::True) => (Label::True, sides.b.confidence),
-        (Label::False, Label::False) => (
-            Label::False,
-            sides.a.confidence.min(sides.b.confidence),
-        ),
+        (Label::False, Label::False) => (Label::False, sides.a.confidence.min(sides.b.confidence)),
         _ => (Label::Unknown, 0.0),
     };
     CategoryLabel {

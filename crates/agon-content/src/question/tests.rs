@@ -64,7 +64,10 @@ fn wording_and_version_change_together() {
         ));
     }
     let expected = include_str!("../../fixtures/question/versions.txt");
-    assert_eq!(lines, expected, "raise the version of each changed question");
+    assert_eq!(
+        lines, expected,
+        "raise the version of each changed question"
+    );
 }
 
 #[test]
@@ -73,8 +76,14 @@ fn a_question_shows_what_its_definition_needs_and_no_more() {
     for question in Question::all() {
         let message = question.message(&material).unwrap();
         let shown = question.shown();
-        assert_eq!(message.text.contains("What does the sign say?\nAnd below?"), shown.prompts);
-        assert_eq!(message.text.contains("It says stop.\nNothing."), shown.answers);
+        assert_eq!(
+            message.text.contains("What does the sign say?\nAnd below?"),
+            shown.prompts
+        );
+        assert_eq!(
+            message.text.contains("It says stop.\nNothing."),
+            shown.answers
+        );
         assert_eq!(message.with_image, shown.image != Showing::Never);
         assert!(message.text.contains(question.form().allowed()));
         assert!(message.system.contains("data"));
@@ -89,19 +98,59 @@ fn a_question_shows_what_its_definition_needs_and_no_more() {
 #[test]
 fn what_is_not_there_is_named() {
     for (name, material, missing) in [
-        ("captioning", Material { prompts: &[" ", ""], ..material() }, Missing::Prompt),
-        ("captioning", Material { prompts: &[], ..material() }, Missing::Prompt),
-        ("homework", Material { image_sha256: None, ..material() }, Missing::Image),
-        ("ocr", Material { image_sha256: None, ..material() }, Missing::Image),
-        ("refusal", Material { answers: Sides { a: &["x"], b: &[] }, ..material() }, Missing::Answer),
+        (
+            "captioning",
+            Material {
+                prompts: &[" ", ""],
+                ..material()
+            },
+            Missing::Prompt,
+        ),
+        (
+            "captioning",
+            Material {
+                prompts: &[],
+                ..material()
+            },
+            Missing::Prompt,
+        ),
+        (
+            "homework",
+            Material {
+                image_sha256: None,
+                ..material()
+            },
+            Missing::Image,
+        ),
+        (
+            "ocr",
+            Material {
+                image_sha256: None,
+                ..material()
+            },
+            Missing::Image,
+        ),
+        (
+            "refusal",
+            Material {
+                answers: Sides { a: &["x"], b: &[] },
+                ..material()
+            },
+            Missing::Answer,
+        ),
     ] {
         let question = question(name);
-        let expected = NotAskable { question: question.name(), missing };
+        let expected = NotAskable {
+            question: question.name(),
+            missing,
+        };
         assert_eq!(question.message(&material), Err(expected));
         assert_eq!(question.cache_key("m", &material), Err(expected));
         assert_eq!(Asking::start(question, &material, 2), Err(expected));
     }
-    let error = question("homework").message(&Material::default()).unwrap_err();
+    let error = question("homework")
+        .message(&Material::default())
+        .unwrap_err();
     assert_eq!(error.to_string(), "the question `homework` needs an image");
 }
 
@@ -116,7 +165,13 @@ fn material_cannot_close_its_markers() {
     let start = message.text.find("[prompt ").unwrap() + "[prompt ".len();
     let marker = &message.text[start..start + 16];
     assert!(!forged.contains(marker));
-    assert_eq!(message.text.matches(&format!("[end of prompt {marker}]")).count(), 1);
+    assert_eq!(
+        message
+            .text
+            .matches(&format!("[end of prompt {marker}]"))
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -145,10 +200,22 @@ fn allowed_answers_are_read() {
         ("refusal", "both", sides(true, true)),
         ("refusal", "neither", sides(false, false)),
         ("hard_criteria", "none", Verdict::Criteria([false; 7])),
-        ("hard_criteria", "1, 4,7", Verdict::Criteria([true, false, false, true, false, false, true])),
-        ("hard_criteria", "2", Verdict::Criteria([false, true, false, false, false, false, false])),
+        (
+            "hard_criteria",
+            "1, 4,7",
+            Verdict::Criteria([true, false, false, true, false, false, true]),
+        ),
+        (
+            "hard_criteria",
+            "2",
+            Verdict::Criteria([false, true, false, false, false, false, false]),
+        ),
     ] {
-        assert_eq!(question(name).read(reply, true), Ok(verdict), "{name} {reply:?}");
+        assert_eq!(
+            question(name).read(reply, true),
+            Ok(verdict),
+            "{name} {reply:?}"
+        );
     }
 }
 
@@ -164,7 +231,10 @@ fn every_other_reply_is_unreadable_for_a_reason() {
         assert_eq!(&format!("{found:?}"), reason, "{name} {reply:?}");
         *n_of_reason.entry(reason.clone()).or_default() += 1;
         let error = found.to_string();
-        assert!(reply.len() < 12 || !error.contains(reply.as_str()), "{error}");
+        assert!(
+            reply.len() < 12 || !error.contains(reply.as_str()),
+            "{error}"
+        );
     }
     assert_eq!(n_of_reason.len(), 9, "{n_of_reason:?}");
 }
@@ -178,19 +248,49 @@ fn the_key_is_that_of_wording_model_and_shown_content() {
     let expected = key("ocr", "m", &base);
     assert_eq!(key("ocr", "m", &base), expected);
     assert_eq!(expected.to_string().len(), 64);
-    let other_image = Material { image_sha256: Some(&[8; 32]), ..base };
-    let other_answers = Material { answers: Sides { a: &["x"], b: &["y"] }, ..base };
-    let joined = Material { prompts: &["What does the sign say?\nAnd below!"], ..base };
+    let other_image = Material {
+        image_sha256: Some(&[8; 32]),
+        ..base
+    };
+    let other_answers = Material {
+        answers: Sides {
+            a: &["x"],
+            b: &["y"],
+        },
+        ..base
+    };
+    let joined = Material {
+        prompts: &["What does the sign say?\nAnd below!"],
+        ..base
+    };
     assert_ne!(key("ocr", "n", &base), expected);
     assert_ne!(key("humor", "m", &base), expected);
     assert_ne!(key("ocr", "m", &other_image), expected);
     assert_ne!(key("ocr", "m", &joined), expected);
     // What is not shown does not count.
     assert_eq!(key("ocr", "m", &other_answers), expected);
-    assert_ne!(key("refusal", "m", &other_answers), key("refusal", "m", &base));
-    assert_eq!(key("captioning", "m", &other_image), key("captioning", "m", &base));
-    let moved = Material { answers: Sides { a: &["x\ny"], b: &["z"] }, ..base };
-    let back = Material { answers: Sides { a: &["x"], b: &["y\nz"] }, ..base };
+    assert_ne!(
+        key("refusal", "m", &other_answers),
+        key("refusal", "m", &base)
+    );
+    assert_eq!(
+        key("captioning", "m", &other_image),
+        key("captioning", "m", &base)
+    );
+    let moved = Material {
+        answers: Sides {
+            a: &["x\ny"],
+            b: &["z"],
+        },
+        ..base
+    };
+    let back = Material {
+        answers: Sides {
+            a: &["x"],
+            b: &["y\nz"],
+        },
+        ..base
+    };
     assert_ne!(key("refusal", "m", &moved), key("refusal", "m", &back));
 }
 
@@ -230,12 +330,18 @@ fn asking_ends_unknown_when_the_attempts_are_used_up() {
     let Step::Done(outcome) = again.replied("yes", false) else {
         panic!("over");
     };
-    assert_eq!(outcome, Outcome::Unknown(Trouble::Unreadable(Unreadable::Cut)));
+    assert_eq!(
+        outcome,
+        Outcome::Unknown(Trouble::Unreadable(Unreadable::Cut))
+    );
     let labels = question("captioning").labels(&outcome);
     assert_eq!(labels[0].label, Label::Unknown);
     assert!(labels[0].confidence.abs() < f64::EPSILON);
     // Nothing is asked less than once.
-    assert!(matches!(start(0).failed(Failure::Passing), Step::Done(Outcome::Unknown(_))));
+    assert!(matches!(
+        start(0).failed(Failure::Passing),
+        Step::Done(Outcome::Unknown(_))
+    ));
 }
 
 #[test]
@@ -248,13 +354,18 @@ fn a_lasting_failure_is_not_asked_again() {
 
 #[test]
 fn labels_carry_version_and_category() {
-    let outcome = Outcome::Answered(Verdict::Criteria([true, false, true, true, true, true, true]));
+    let outcome = Outcome::Answered(Verdict::Criteria([
+        true, false, true, true, true, true, true,
+    ]));
     let labels = question("hard_criteria").labels(&outcome);
     assert_eq!(labels.len(), 7);
     assert_eq!(labels[1].category, Category::DomainKnowledge);
     assert_eq!(labels[1].label, Label::False);
     assert_eq!(labels[6].label, Label::True);
-    assert_eq!(labels[0].annotator.version, question("hard_criteria").version());
+    assert_eq!(
+        labels[0].annotator.version,
+        question("hard_criteria").version()
+    );
     for (score, label) in [(3, Label::False), (4, Label::True)] {
         let outcome = Outcome::Answered(Verdict::Score(score));
         assert_eq!(question("if").labels(&outcome)[0].label, label);
@@ -278,12 +389,17 @@ fn is_allowed(form: Form, text: &str) -> bool {
         Form::Score => ["0", "1", "2", "3", "4", "5"].contains(&text),
         Form::Sides => ["a", "b", "both", "neither"].contains(&text),
         Form::Criteria => {
-            let numbers: Vec<&str> = text.split(',').map(|part| part.strip_prefix(' ').unwrap_or(part)).collect();
+            let numbers: Vec<&str> = text
+                .split(',')
+                .map(|part| part.strip_prefix(' ').unwrap_or(part))
+                .collect();
             let unique: BTreeSet<&&str> = numbers.iter().collect();
             text == "none"
                 || !text.starts_with(' ')
                     && unique.len() == numbers.len()
-                    && numbers.iter().all(|number| ["1", "2", "3", "4", "5", "6", "7"].contains(number))
+                    && numbers
+                        .iter()
+                        .all(|number| ["1", "2", "3", "4", "5", "6", "7"].contains(number))
         }
     }
 }

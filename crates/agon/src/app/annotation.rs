@@ -10,7 +10,9 @@ mod duplicate;
 mod identity;
 mod language;
 mod outcome;
+pub mod questions;
 mod refusal;
+pub mod stored;
 mod style;
 
 use agon_content::annotate::{
@@ -28,6 +30,7 @@ pub use self::{
 };
 
 /// An annotator that labels a conversation by itself, offline.
+#[derive(Debug)]
 pub struct Registration {
     /// Its name and version, which stand beside each of its labels.
     pub annotator: Annotator,

@@ -51,12 +51,7 @@ pub struct AnnotateArgs {
     )]
     pub questions: Vec<String>,
     /// Questions that may be under way at a time
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "8",
-        requires = "labeller"
-    )]
+    #[arg(long, value_name = "N", default_value = "8", requires = "labeller")]
     pub questions_at_a_time: NonZeroUsize,
     /// Send at most this many requests; what is not asked stays open for the next run
     #[arg(long, value_name = "N", requires = "labeller")]

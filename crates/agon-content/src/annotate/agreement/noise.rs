@@ -83,5 +83,8 @@ fn wilson(share: f64, n_rows: f64) -> (f64, f64) {
     let half = Z * (share * (1.0 - share) / n_rows + z2 / (4.0 * n_rows * n_rows)).sqrt()
         / (1.0 + z2 / n_rows);
     // Rounding must not put an end on the wrong side of the share.
-    ((centre - half).clamp(0.0, share), (centre + half).clamp(share, 1.0))
+    (
+        (centre - half).clamp(0.0, share),
+        (centre + half).clamp(share, 1.0),
+    )
 }

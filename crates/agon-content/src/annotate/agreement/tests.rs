@@ -82,10 +82,16 @@ fn columns_of_different_lengths_are_refused() {
 #[test]
 fn what_has_no_value_is_none() {
     let empty = table(&[]);
-    assert_eq!((empty.accuracy(), empty.kappa(), empty.macro_f1()), (None, None, None));
+    assert_eq!(
+        (empty.accuracy(), empty.kappa(), empty.macro_f1()),
+        (None, None, None)
+    );
     assert_eq!(label_noise(&empty, &1), Err(NotEstimable::NoRows));
     let constant = table(&[(1, 1, 9)]);
-    assert_eq!((constant.kappa(), constant.kappa_standard_error()), (None, None));
+    assert_eq!(
+        (constant.kappa(), constant.kappa_standard_error()),
+        (None, None)
+    );
     assert_eq!(constant.binary(&2).precision(), None);
     assert_eq!(constant.binary(&2).f1(), None);
 }
@@ -112,7 +118,8 @@ fn the_annotators_of_pandalm_agree_as_published() {
     };
     let rows: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(rows.len(), 999);
-    let column = |name: &str| -> Vec<Option<i64>> { rows.iter().map(|row| row[name].as_i64()).collect() };
+    let column =
+        |name: &str| -> Vec<Option<i64>> { rows.iter().map(|row| row[name].as_i64()).collect() };
     let columns = ["annotator1", "annotator2", "annotator3"].map(column);
     for (a, b, kappa) in [(0, 1, 0.852_023), (0, 2, 0.878_944), (1, 2, 0.861_661)] {
         let agreement = agreement(&columns[a], &columns[b]).unwrap();

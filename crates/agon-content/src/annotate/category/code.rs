@@ -98,14 +98,7 @@ pub fn reasons(text: &str) -> Vec<&'static str> {
         .collect()
 }
 
-const CONCEPTS: &[&str] = &[
-    "git",
-    "github",
-    "pull request",
-    "dataframe",
-    "nginx",
-    "pip",
-];
+const CONCEPTS: &[&str] = &["git", "github", "pull request", "dataframe", "nginx", "pip"];
 
 const LANGUAGES: &[&str] = &[
     "python",

@@ -26,7 +26,6 @@ pub const WORDS_LABEL: [Category; 10] = [
     Category::Ocr,
     Category::Math,
     Category::InstructionFollowing,
-
 ];
 
 static MODEL: LazyLock<Model> = LazyLock::new(|| {

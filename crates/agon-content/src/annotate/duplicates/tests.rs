@@ -18,12 +18,16 @@ fn scan_with(options: DuplicateOptions, rows: &[(&str, Option<&[u8]>)]) -> Dupli
 
 fn exact(rows: &[(&str, Option<&[u8]>)]) -> Vec<usize> {
     let found = scan(rows);
-    (0..rows.len()).map(|row| found.label(row).unwrap().exact).collect()
+    (0..rows.len())
+        .map(|row| found.label(row).unwrap().exact)
+        .collect()
 }
 
 fn clusters(rows: &[(&str, Option<&[u8]>)]) -> Vec<usize> {
     let found = scan(rows);
-    (0..rows.len()).map(|row| found.label(row).unwrap().cluster).collect()
+    (0..rows.len())
+        .map(|row| found.label(row).unwrap().cluster)
+        .collect()
 }
 
 /// The cases of `fixtures/duplicates/pairs.json`: two prompts, and whether they are the same exactly, nearly or not.
@@ -75,7 +79,10 @@ fn nearness_is_passed_on_and_counted() {
         assert_eq!((label.cluster, label.n_cluster), (0, 16), "row {row}");
         assert_eq!((label.exact, label.n_exact), (row, 1));
     }
-    assert_eq!((found.n_rows(), found.n_exact(), found.n_clusters()), (16, 16, 1));
+    assert_eq!(
+        (found.n_rows(), found.n_exact(), found.n_clusters()),
+        (16, 16, 1)
+    );
 }
 
 #[test]
@@ -91,7 +98,10 @@ fn prompts_above_the_quantile_are_thinned_out() {
     assert_eq!(found.cut_off(), 2.0);
     let labels: Vec<DuplicateLabel> = (0..13).map(|row| found.label(row).unwrap()).collect();
     assert!(labels[..10].iter().all(|label| label.dedup_tag.high_freq));
-    let n_sampled = labels[..10].iter().filter(|label| label.dedup_tag.sampled).count();
+    let n_sampled = labels[..10]
+        .iter()
+        .filter(|label| label.dedup_tag.sampled)
+        .count();
     assert_eq!(n_sampled, 2);
     for label in &labels[10..] {
         assert_eq!(
@@ -132,7 +142,10 @@ fn options_out_of_range_are_refused_in_words() {
             ..DuplicateOptions::default()
         };
         let error = DuplicateScan::new(options).unwrap_err();
-        assert!(matches!(error, DuplicateOptionsError::Similarity(_)), "{error}");
+        assert!(
+            matches!(error, DuplicateOptionsError::Similarity(_)),
+            "{error}"
+        );
         assert!(error.to_string().contains("at most 1"));
     }
     let options = DuplicateOptions {
@@ -146,23 +159,38 @@ fn options_out_of_range_are_refused_in_words() {
 #[test]
 fn nothing_and_next_to_nothing_are_labelled_too() {
     let found = scan(&[]);
-    assert_eq!((found.n_rows(), found.n_exact(), found.n_clusters()), (0, 0, 0));
+    assert_eq!(
+        (found.n_rows(), found.n_exact(), found.n_clusters()),
+        (0, 0, 0)
+    );
     assert_eq!(found.label(0), None);
-    assert_eq!(exact(&[("", None), (" \n", None), ("\u{200b}", None), ("a", None)]), [0, 0, 0, 3]);
-    assert_eq!(clusters(&[("?", None), ("!", None), ("👍", None), ("👎", None)]), [0, 1, 2, 3]);
+    assert_eq!(
+        exact(&[("", None), (" \n", None), ("\u{200b}", None), ("a", None)]),
+        [0, 0, 0, 3]
+    );
+    assert_eq!(
+        clusters(&[("?", None), ("!", None), ("👍", None), ("👎", None)]),
+        [0, 1, 2, 3]
+    );
 }
 
 #[test]
 fn similarity_is_that_of_the_sets_of_shingles() {
     let shingles = |text: &str| -> std::collections::HashSet<Vec<char>> {
         let letters: Vec<char> = text.chars().collect();
-        letters.windows(SHINGLE_CHARACTERS).map(<[char]>::to_vec).collect()
+        letters
+            .windows(SHINGLE_CHARACTERS)
+            .map(<[char]>::to_vec)
+            .collect()
     };
     let signer = Signer::new();
     let words: Vec<String> = (0..400).map(|word| format!("{:x}", mixed(word))).collect();
     let mut squares = 0.0;
     for shift in 0..40 {
-        let (a, b) = (words[..200].join(" "), words[shift * 4..200 + shift * 4].join(" "));
+        let (a, b) = (
+            words[..200].join(" "),
+            words[shift * 4..200 + shift * 4].join(" "),
+        );
         let (of_a, of_b) = (shingles(&a), shingles(&b));
         #[expect(clippy::cast_precision_loss, reason = "a few thousand shingles")]
         let exact = of_a.intersection(&of_b).count() as f64 / of_a.union(&of_b).count() as f64;
@@ -170,7 +198,10 @@ fn similarity_is_that_of_the_sets_of_shingles() {
         #[expect(clippy::cast_precision_loss, reason = "at most 64")]
         let estimate = pairs.filter(|(a, b)| a == b).count() as f64 / N_VALUES as f64;
         squares += (exact - estimate).powi(2);
-        assert!((exact - estimate).abs() < 0.25, "{exact} is estimated at {estimate}");
+        assert!(
+            (exact - estimate).abs() < 0.25,
+            "{exact} is estimated at {estimate}"
+        );
     }
     // The deviation of 64 independent values is at most 0.0625.
     assert!((squares / 40.0).sqrt() < 0.08, "{squares}");
@@ -184,7 +215,10 @@ fn a_megabyte_and_many_rows_take_time_in_proportion() {
     scan.add(&long, None);
     // All in one bucket of every band: the same shingles, told apart by a sign.
     for row in 0..20_000 {
-        scan.add(&format!("what is in this picture, please? {}", "!".repeat(row % 700)), None);
+        scan.add(
+            &format!("what is in this picture, please? {}", "!".repeat(row % 700)),
+            None,
+        );
     }
     let found = scan.finish();
     assert_eq!(found.n_rows(), 20_001);

@@ -91,7 +91,9 @@ impl Ngrams {
     pub(super) fn classes_of(&self, script: Script) -> Range<usize> {
         let is_of = |class: &Class| class.script == script;
         let start = self.classes.iter().position(is_of).unwrap_or(0);
-        let n = self.classes[start..].iter().take_while(|class| is_of(class));
+        let n = self.classes[start..]
+            .iter()
+            .take_while(|class| is_of(class));
         start..start + n.count()
     }
 
@@ -117,7 +119,9 @@ impl Ngrams {
         let mut steps = [FLOOR; CLASSES_MAX];
         let code_at = |place: usize| match place {
             0 => EDGE,
-            _ => word.get(place - 1).map_or(EDGE, |letter| u32::from(*letter)),
+            _ => word
+                .get(place - 1)
+                .map_or(EDGE, |letter| u32::from(*letter)),
         };
         for last in 1..word.len() + 2 {
             steps[classes.clone()].fill(FLOOR);

@@ -116,9 +116,37 @@ const fn is_modifier(character: char) -> bool {
 const fn ends_clause(character: char) -> bool {
     matches!(
         character,
-        '\n' | '.' | '!' | '?' | ':' | ';' | '"' | '(' | ')' | '[' | ']' | '|' | '«' | '»' | '“'
-            | '”' | '„' | '。' | '！' | '？' | '：' | '；' | '「' | '」' | '『' | '』' | '（' | '）'
-            | '،' | '؟' | '।' | '—'
+        '\n' | '.'
+            | '!'
+            | '?'
+            | ':'
+            | ';'
+            | '"'
+            | '('
+            | ')'
+            | '['
+            | ']'
+            | '|'
+            | '«'
+            | '»'
+            | '“'
+            | '”'
+            | '„'
+            | '。'
+            | '！'
+            | '？'
+            | '：'
+            | '；'
+            | '「'
+            | '」'
+            | '『'
+            | '』'
+            | '（'
+            | '）'
+            | '،'
+            | '؟'
+            | '।'
+            | '—'
     )
 }
 
@@ -128,7 +156,10 @@ fn is_code(line: &str) -> bool {
     if PATTERNS.statement.is_match(line) {
         return true;
     }
-    let n_letters = line.chars().filter(|character| character.is_alphabetic()).count();
+    let n_letters = line
+        .chars()
+        .filter(|character| character.is_alphabetic())
+        .count();
     let n_signs = line
         .bytes()
         .filter(|byte| b"{}[]()<>;=_+*/\\|&^%$#@~".contains(byte))
@@ -147,7 +178,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     let compile = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
     Patterns {
         not_prose: compile(concat!(
-            "`[^`\n]*`",                                  // code
+            "`[^`\n]*`",                                   // code
             r"|(?i:https?|ftp)://\S+|(?i:www)\.\S+",       // addresses
             r"|[\w.+-]+@[\w-]+\.[\w.-]+|@\w+",             // mail, handles
             r"|<[/!a-zA-Z][^<>]*>|&[a-zA-Z]+;",            // markup

@@ -34,15 +34,25 @@ fn the_texts_of_the_fixture_are_told() {
         .filter(|[expected, text]| answer(text) != *expected)
         .map(|[expected, text]| format!("{expected}, not {}: {text:?}", answer(text)))
         .collect();
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
     let languages: BTreeSet<&str> = cases.iter().map(|[code, _]| code.as_str()).collect();
     assert!(languages.len() > 60);
 }
 
 #[test]
 fn at_least_ninety_languages_can_be_answered() {
-    let mut answerable: BTreeSet<Language> = NGRAMS.classes.iter().map(|class| class.language).collect();
-    for letter in ['가', 'α', 'ա', 'ა', 'ก', 'ກ', 'ក', 'က', 'ཀ', 'ক', 'ਕ', 'ક', 'କ', 'க', 'క', 'ಕ', 'ക', 'ක', 'ހ', 'Ꭰ', 'ᐁ', '中', 'の'] {
+    let mut answerable: BTreeSet<Language> =
+        NGRAMS.classes.iter().map(|class| class.language).collect();
+    for letter in [
+        '가', 'α', 'ա', 'ა', 'ก', 'ກ', 'ក', 'က', 'ཀ', 'ক', 'ਕ', 'ક', 'କ', 'க', 'క', 'ಕ', 'ക', 'ක',
+        'ހ', 'Ꭰ', 'ᐁ', '中', 'の',
+    ] {
         let code = Script::of(letter).only_language().unwrap();
         answerable.insert(Language::from_code(code).unwrap());
     }
@@ -63,15 +73,40 @@ fn languages_have_one_code_and_one_name() {
     }
     // The commonest of VisionArena, as its file spells them.
     for name in [
-        "English", "Russian", "Chinese", "Vietnamese", "Spanish", "German", "Japanese", "Portuguese", "Korean",
-        "French", "Italian", "Turkish", "Persian", "Serbian", "Indonesian", "Polish", "Arabic", "Czech", "Bulgarian",
-        "Ukrainian", "Dutch", "Hebrew", "Thai", "Swedish", "Danish",
+        "English",
+        "Russian",
+        "Chinese",
+        "Vietnamese",
+        "Spanish",
+        "German",
+        "Japanese",
+        "Portuguese",
+        "Korean",
+        "French",
+        "Italian",
+        "Turkish",
+        "Persian",
+        "Serbian",
+        "Indonesian",
+        "Polish",
+        "Arabic",
+        "Czech",
+        "Bulgarian",
+        "Ukrainian",
+        "Dutch",
+        "Hebrew",
+        "Thai",
+        "Swedish",
+        "Danish",
     ] {
         assert!(Language::from_name(name).is_some(), "{name}");
     }
     assert_eq!(Language::from_code("xx"), None);
     assert_eq!(Language::from_name("unknown"), None);
-    assert_eq!(format!("{:?}", Language::from_code("nb").unwrap()), "Norwegian");
+    assert_eq!(
+        format!("{:?}", Language::from_code("nb").unwrap()),
+        "Norwegian"
+    );
 }
 
 #[test]
@@ -90,7 +125,10 @@ fn labels_say_what_a_release_says() {
 fn a_conversation_has_a_label_for_its_first_message_and_each_answer() {
     let message = |role, text| Message { role, text };
     let found = conversation_language(&[
-        message(Role::User, "Was steht auf dem Schild hinter den beiden Frauen?"),
+        message(
+            Role::User,
+            "Was steht auf dem Schild hinter den beiden Frauen?",
+        ),
         message(Role::Assistant, "On the sign stands the name of a street."),
         message(Role::User, "Please answer in English from now on."),
         message(Role::Assistant, "Das Schild nennt den Namen einer Straße."),
@@ -115,12 +153,29 @@ fn a_file_of_weights_that_is_cut_is_no_file() {
 #[test]
 fn a_megabyte_takes_no_longer_than_its_beginning() {
     for piece in [
-        "a", "word ", "слово ", "字", "`", "```\n", "\n", "$", "<", "@a", "a.", "e\u{301}", "x = y;\n", "What is this? ",
+        "a",
+        "word ",
+        "слово ",
+        "字",
+        "`",
+        "```\n",
+        "\n",
+        "$",
+        "<",
+        "@a",
+        "a.",
+        "e\u{301}",
+        "x = y;\n",
+        "What is this? ",
     ] {
         let text = piece.repeat((1 << 20) / piece.len());
         let start = Instant::now();
         detect_language(&text);
-        assert!(start.elapsed().as_secs() < 10, "{piece:?}: {:?}", start.elapsed());
+        assert!(
+            start.elapsed().as_secs() < 10,
+            "{piece:?}: {:?}",
+            start.elapsed()
+        );
     }
 }
 
@@ -160,19 +215,30 @@ fn shared(name: &str) -> Option<Vec<serde_json::Value>> {
     };
     let file = std::fs::File::open(PathBuf::from(folder).join("text/langid").join(name)).unwrap();
     let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .unwrap();
+    Some(
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect(),
+    )
 }
 
 /// Mean over languages of the share of texts that are right.
-fn mean_accuracy(texts: impl Iterator<Item = (Language, String)>) -> (f64, BTreeMap<Language, (u32, u32)>) {
+fn mean_accuracy(
+    texts: impl Iterator<Item = (Language, String)>,
+) -> (f64, BTreeMap<Language, (u32, u32)>) {
     let mut counts: BTreeMap<Language, (u32, u32)> = BTreeMap::new();
     for (expected, text) in texts {
         let count = counts.entry(expected).or_default();
         count.0 += 1;
         count.1 += u32::from(detect_language(&text).main() == Some(expected));
     }
-    let sum: f64 = counts.values().map(|(n, right)| f64::from(*right) / f64::from(*n)).sum();
+    let sum: f64 = counts
+        .values()
+        .map(|(n, right)| f64::from(*right) / f64::from(*n))
+        .sum();
     #[expect(clippy::cast_precision_loss, reason = "some dozens of languages")]
     let mean = sum / counts.len() as f64;
     (mean, counts)
@@ -180,10 +246,15 @@ fn mean_accuracy(texts: impl Iterator<Item = (Language, String)>) -> (f64, BTree
 
 #[test]
 fn the_shared_sentences_are_told_better_than_published() {
-    let Some(rows) = shared("lingua_sentences.jsonl.gz") else { return };
+    let Some(rows) = shared("lingua_sentences.jsonl.gz") else {
+        return;
+    };
     let texts = rows.iter().map(|row| {
         let code = row["lang"].as_str().unwrap();
-        (Language::from_code(code).unwrap(), row["text"].as_str().unwrap().to_owned())
+        (
+            Language::from_code(code).unwrap(),
+            row["text"].as_str().unwrap().to_owned(),
+        )
     });
     let (mean, counts) = mean_accuracy(texts);
     assert_eq!(counts.len(), 75);
@@ -193,13 +264,17 @@ fn the_shared_sentences_are_told_better_than_published() {
 
 #[test]
 fn the_preamble_of_the_declaration_is_told_in_every_language() {
-    let Some(rows) = shared("udhr_articles.jsonl.gz") else { return };
+    let Some(rows) = shared("udhr_articles.jsonl.gz") else {
+        return;
+    };
     let texts = rows.iter().filter_map(|row| {
         let language = language_of_translation(row["bcp47"].as_str()?)?;
         Some((language, row["paragraphs"].as_array()?))
     });
     let texts = texts.flat_map(|(language, paragraphs)| {
-        paragraphs.iter().map(move |text| (language, text.as_str().unwrap().to_owned()))
+        paragraphs
+            .iter()
+            .map(move |text| (language, text.as_str().unwrap().to_owned()))
     });
     let (mean, counts) = mean_accuracy(texts);
     assert!(counts.len() >= 120, "{}", counts.len());
@@ -217,8 +292,13 @@ fn language_of_translation(tag: &str) -> Option<Language> {
         _ => {
             let (code, rest) = tag.split_once('-').unwrap_or((tag, ""));
             // Scripts that neither we nor the languages' web pages use.
-            let foreign = ["Cyrl", "Latn", "Arab", "Mong", "Java", "Tglg", "Hani", "Gran"];
-            let own = ["sr-Cyrl", "sr-Latn", "az-Latn", "bs-Latn", "mn-Cyrl", "tk-Latn", "uz-Latn", "uz-Cyrl", "ug-Arab"];
+            let foreign = [
+                "Cyrl", "Latn", "Arab", "Mong", "Java", "Tglg", "Hani", "Gran",
+            ];
+            let own = [
+                "sr-Cyrl", "sr-Latn", "az-Latn", "bs-Latn", "mn-Cyrl", "tk-Latn", "uz-Latn",
+                "uz-Cyrl", "ug-Arab",
+            ];
             if foreign.contains(&rest) && !own.contains(&tag) {
                 return None;
             }

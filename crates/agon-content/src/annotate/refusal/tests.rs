@@ -48,8 +48,14 @@ fn an_answer_without_words_is_unknown() {
 fn a_side_declines_when_one_of_its_answers_does() {
     let declines = "I'm sorry, but I can't help with that.";
     let answers = "The capital of Norway is Oslo.";
-    assert_eq!(side_refusal(&[answers, declines]).refusal, Some(Refusal::Full));
-    assert_eq!(side_refusal(&[declines, answers]).refusal, Some(Refusal::Full));
+    assert_eq!(
+        side_refusal(&[answers, declines]).refusal,
+        Some(Refusal::Full)
+    );
+    assert_eq!(
+        side_refusal(&[declines, answers]).refusal,
+        Some(Refusal::Full)
+    );
     assert_eq!(side_refusal(&[answers, ""]).refusal, Some(Refusal::None));
     assert_eq!(side_refusal(&[""]).refusal, None);
     assert_eq!(side_refusal(&[]), RefusalLabel::unknown());
@@ -205,6 +211,13 @@ fn ordinary_answers_are_no_refusals() {
         }
     }
     // One that people call a refusal too, one that the arena's classifier does, and one that asks for a statement on a politician.
-    let verdicts: Vec<(bool, bool)> = of_battles.iter().map(|(person, machine, _)| (*person, *machine)).collect();
-    assert_eq!(verdicts, [(false, false), (false, true), (true, true)], "{of_battles:#?}");
+    let verdicts: Vec<(bool, bool)> = of_battles
+        .iter()
+        .map(|(person, machine, _)| (*person, *machine))
+        .collect();
+    assert_eq!(
+        verdicts,
+        [(false, false), (false, true), (true, true)],
+        "{of_battles:#?}"
+    );
 }

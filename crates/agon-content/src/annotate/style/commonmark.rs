@@ -52,7 +52,10 @@ impl std::ops::AddAssign for CommonmarkCounts {
             (&mut markdown.list_ordered, other.markdown.list_ordered),
             (&mut markdown.list_unordered, other.markdown.list_unordered),
             (&mut markdown.bold_asterisks, other.markdown.bold_asterisks),
-            (&mut markdown.bold_underscores, other.markdown.bold_underscores),
+            (
+                &mut markdown.bold_underscores,
+                other.markdown.bold_underscores,
+            ),
             (&mut self.n_paragraphs, other.n_paragraphs),
             (&mut self.n_tables, other.n_tables),
             (&mut self.n_code_blocks, other.n_code_blocks),

@@ -36,7 +36,11 @@ pub fn markdown_counts(answers: &[&str]) -> MarkdownCounts {
 fn count_line(text: &str, at: usize, counts: &mut MarkdownCounts) {
     let bytes = text.as_bytes();
     if bytes[at] == b'#' {
-        let level = bytes[at..].iter().take(7).take_while(|byte| **byte == b'#').count();
+        let level = bytes[at..]
+            .iter()
+            .take(7)
+            .take_while(|byte| **byte == b'#')
+            .count();
         if level <= 6 && space_at(text, at + level).is_some() {
             counts.headers[level - 1] += 1;
         }
@@ -53,7 +57,10 @@ fn count_line(text: &str, at: usize, counts: &mut MarkdownCounts) {
     match bytes.get(at) {
         Some(b'-' | b'*' | b'+') if space_at(text, at + 1).is_some() => counts.list_unordered += 1,
         Some(b'0'..=b'9') => {
-            let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let n_digits = bytes[at..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
             match bytes.get(at + n_digits) {
                 Some(b'.') => {
                     counts.list_ordered += u32::from(space_at(text, at + n_digits + 1).is_some());
@@ -228,7 +235,9 @@ impl<'a> Blocks<'a> {
             .find_overlapping_iter(run)
             .filter_map(|found| {
                 let places = &self.places[found.pattern().as_usize()];
-                places.get(places.partition_point(|place| *place < from)).copied()
+                places
+                    .get(places.partition_point(|place| *place < from))
+                    .copied()
             })
             .min()
     }

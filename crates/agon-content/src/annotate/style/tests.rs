@@ -366,7 +366,10 @@ fn counted_by_patterns(text: &str) -> [u32; 10] {
             r"\*\*[^*\n]+\*\*".to_owned(),
             r"__[^_\n]+__".to_owned(),
         ];
-        headers.chain(others).map(|pattern| Regex::new(&pattern).unwrap()).collect()
+        headers
+            .chain(others)
+            .map(|pattern| Regex::new(&pattern).unwrap())
+            .collect()
     });
     let text = without_code_by_patterns(text);
     let mut counts = [0; 10];
@@ -444,7 +447,10 @@ fn a_parser_counts_what_a_reader_sees() {
     for case in &cases {
         let counts = commonmark_counts(case["text"].as_str().unwrap());
         let headers: Vec<u32> = match case["headers"].as_array() {
-            Some(levels) => levels.iter().map(|n| u32::try_from(n.as_u64().unwrap()).unwrap()).collect(),
+            Some(levels) => levels
+                .iter()
+                .map(|n| u32::try_from(n.as_u64().unwrap()).unwrap())
+                .collect(),
             None => vec![0; 6],
         };
         assert_eq!(counts.markdown.headers.to_vec(), headers, "{case}");
@@ -461,7 +467,11 @@ fn a_parser_counts_what_a_reader_sees() {
             ("n_images", counts.n_images),
             ("n_latex", counts.n_latex),
         ] {
-            assert_eq!(u64::from(n), case[name].as_u64().unwrap_or(0), "{name} of {case}");
+            assert_eq!(
+                u64::from(n),
+                case[name].as_u64().unwrap_or(0),
+                "{name} of {case}"
+            );
         }
     }
 }
@@ -493,7 +503,10 @@ fn a_conversation_has_all_counts_by_role() {
     let tokens = |text| Encoding::Cl100k.count_tokens(text);
     let style = conversation_style(&messages);
     assert_eq!(style.n_turns, 2);
-    assert_eq!(style.user_tokens.cl100k, tokens("hello world") + tokens("hello 😀"));
+    assert_eq!(
+        style.user_tokens.cl100k,
+        tokens("hello world") + tokens("hello 😀")
+    );
     assert_eq!(
         style.context_tokens.cl100k,
         style.user_tokens.cl100k + tokens("# hello\n\n- a\n- b")
@@ -526,8 +539,14 @@ fn two_conversations_give_what_the_battle_gives() {
             .iter()
             .flat_map(|turn| {
                 [
-                    Message { role: Role::User, text: turn.0 },
-                    Message { role: Role::Assistant, text: pick(turn) },
+                    Message {
+                        role: Role::User,
+                        text: turn.0,
+                    },
+                    Message {
+                        role: Role::Assistant,
+                        text: pick(turn),
+                    },
                 ]
             })
             .collect();
@@ -543,8 +562,9 @@ fn two_conversations_give_what_the_battle_gives() {
 #[test]
 fn a_hostile_megabyte_is_parsed_in_time() {
     for piece in [
-        "> ", "- ", "[", "![", "**a ", "__a ", "*a_ ", "`", "``", "$", "\\(", "|a", "|-\n", "<a", "<!--", "1. ", "a\n", "#\n", "&#",
-        "[a](", "[a]: b\n", "```a```", "\n\n", "~~~\n", "😀", "\u{200d}", "http://a",
+        "> ", "- ", "[", "![", "**a ", "__a ", "*a_ ", "`", "``", "$", "\\(", "|a", "|-\n", "<a",
+        "<!--", "1. ", "a\n", "#\n", "&#", "[a](", "[a]: b\n", "```a```", "\n\n", "~~~\n", "😀",
+        "\u{200d}", "http://a",
     ] {
         let text = piece.repeat((1 << 20) / piece.len());
         let start = Instant::now();
@@ -552,11 +572,18 @@ fn a_hostile_megabyte_is_parsed_in_time() {
         let parsed = start.elapsed();
         text_counts(&text);
         markdown_counts(&[&text]);
-        assert!(start.elapsed().as_secs() < 20, "{piece:?}: {parsed:?}, {:?}", start.elapsed());
+        assert!(
+            start.elapsed().as_secs() < 20,
+            "{piece:?}: {parsed:?}, {:?}",
+            start.elapsed()
+        );
     }
     // Many different blocks whose insides stand outside too.
     let numbers: Vec<String> = (10_000..40_000).map(|number| number.to_string()).collect();
-    let blocks: String = numbers.iter().map(|number| format!("```{number}```")).collect();
+    let blocks: String = numbers
+        .iter()
+        .map(|number| format!("```{number}```"))
+        .collect();
     let start = Instant::now();
     markdown_counts(&[&format!("{blocks}\n{}", numbers.concat())]);
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());

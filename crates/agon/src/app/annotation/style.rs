@@ -64,7 +64,7 @@ fn commonmark(content: &Content<'_>, _: &Tools) -> Value {
             n_paragraphs,
             n_tables,
             n_code_blocks,
-            n_inline_code,
+            n_code_spans,
             n_links,
             n_images,
             n_latex,
@@ -74,7 +74,7 @@ fn commonmark(content: &Content<'_>, _: &Tools) -> Value {
             "paragraphs": n_paragraphs,
             "tables": n_tables,
             "code_blocks": n_code_blocks,
-            "inline_code": n_inline_code,
+            "code_spans": n_code_spans,
             "links": n_links,
             "images": n_images,
             "latex": n_latex,
@@ -90,9 +90,10 @@ fn text(content: &Content<'_>, _: &Tools) -> Value {
             "emoji": counts.n_emoji,
         })
     };
-    by_side(content.styles(), |style| {
-        json!({ "user": counts(&style.user_text), "assistant": counts(&style.assistant_text) })
-    })
+    by_side(
+        content.styles(),
+        |style| json!({ "user": counts(&style.user_text), "assistant": counts(&style.assistant_text) }),
+    )
 }
 
 fn tokens(tokens: TokenCounts) -> Value {

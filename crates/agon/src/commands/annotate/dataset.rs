@@ -41,10 +41,10 @@ const STANDARD_INPUT: &str = "-";
 pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), CommandError> {
     let chosen = Chosen::new(&args.only)?;
     let Some(output) = args.output.as_deref() else {
-        return Err(CommandError::usage(anyhow!(
-            "no folder for the annotated dataset"
-        ))
-        .with_hint("name one with --output"));
+        return Err(
+            CommandError::usage(anyhow!("no folder for the annotated dataset"))
+                .with_hint("name one with --output"),
+        );
     };
     let files: Vec<outputs::Named<'_>> = args
         .rejects
@@ -115,10 +115,12 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
     )
     .map_err(|error| write_error(error, output))?;
     let mut work = Work {
-        chosen: &chosen,
-        tools: &tools,
-        duplicates: scan.duplicates.as_ref(),
-        n_threads,
+        labelling: Labelling {
+            chosen: &chosen,
+            tools: &tools,
+            duplicates: scan.duplicates.as_ref(),
+            n_threads,
+        },
         writer,
         n_rows: 0,
         summary: Summary::default(),
@@ -131,17 +133,16 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
     };
     let mut progress = Progress::new(global.quiet, progress::BYTES);
     let report = {
-        let mut on_rows = |rows: Vec<ConversationRow>| match work.add(
-            &rows,
-            earlier.as_mut(),
-            &mut labeller,
-        ) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                *failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
-                ControlFlow::Break(())
-            }
-        };
+        let mut on_rows =
+            |rows: Vec<ConversationRow>| match work.add(&rows, earlier.as_mut(), &mut labeller) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    *failed
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+                    ControlFlow::Break(())
+                }
+            };
         read(
             args,
             &options,
@@ -261,12 +262,9 @@ fn read(
     read_conversations(inputs, options, selection, on_rows, &mut on_progress)
 }
 
-/// The labelling of rows as they come by.
+/// The labelling and writing of rows as they come by.
 struct Work<'a> {
-    chosen: &'a Chosen,
-    tools: &'a Tools,
-    duplicates: Option<&'a Duplicates>,
-    n_threads: NonZeroUsize,
+    labelling: Labelling<'a>,
     writer: AnnotatedWriter,
     /// Rows of earlier batches.
     n_rows: usize,
@@ -291,7 +289,7 @@ impl Work<'_> {
                 None => Vec::new(),
             });
         }
-        let mut labelled = self.label(rows, there);
+        let mut labelled = self.labelling.label(rows, self.n_rows, there);
         if let Some(labeller) = labeller {
             labeller.ask(rows, &mut labelled)?;
         }
@@ -305,9 +303,24 @@ impl Work<'_> {
         self.n_rows += rows.len();
         Ok(())
     }
+}
 
-    /// The labels of a batch, by as many threads as there are.
-    fn label(&self, rows: &[ConversationRow], there: Vec<Vec<Label>>) -> Vec<Labelled> {
+/// What labels are made with, by any number of threads.
+struct Labelling<'a> {
+    chosen: &'a Chosen,
+    tools: &'a Tools,
+    duplicates: Option<&'a Duplicates>,
+    n_threads: NonZeroUsize,
+}
+
+impl Labelling<'_> {
+    /// The labels of a batch that begins with row `first`, by as many threads as there are.
+    fn label(
+        &self,
+        rows: &[ConversationRow],
+        first: usize,
+        there: Vec<Vec<Label>>,
+    ) -> Vec<Labelled> {
         let chunk = rows.len().div_ceil(self.n_threads.get()).max(1);
         let mut there = there.into_iter();
         let jobs: Vec<(usize, &[ConversationRow], Vec<Vec<Label>>)> = rows
@@ -315,7 +328,7 @@ impl Work<'_> {
             .enumerate()
             .map(|(idx, rows)| {
                 let there = there.by_ref().take(rows.len()).collect();
-                (self.n_rows + idx * chunk, rows, there)
+                (first + idx * chunk, rows, there)
             })
             .collect();
         thread::scope(|scope| {
@@ -345,7 +358,10 @@ impl Work<'_> {
         let mut labels = Vec::new();
         let mut n_kept = 0;
         for registration in &self.chosen.registrations {
-            match there.iter().position(|label| registration.is_current(label)) {
+            match there
+                .iter()
+                .position(|label| registration.is_current(label))
+            {
                 Some(idx) => {
                     labels.push(there.swap_remove(idx));
                     n_kept += 1;

@@ -8,9 +8,7 @@ use std::{
     thread,
 };
 
-use agon_dataset::{
-    ConversationSelection, Error, Input, Label, ReadOptions, read_conversations,
-};
+use agon_dataset::{ConversationSelection, Error, Input, Label, ReadOptions, read_conversations};
 use serde_json::Value;
 
 use crate::{commands::rank::read::refused, exit_code::CommandError};

@@ -6,9 +6,7 @@ use std::{
 };
 
 use agon_content::annotate::{identity::IDENTITY_ANNOTATOR, refusal::REFUSAL_ANNOTATOR};
-use agon_dataset::{
-    AnnotatedSummary, ConversationRow, InputReport, RowLabels, schema::CATEGORIES,
-};
+use agon_dataset::{AnnotatedSummary, ConversationRow, InputReport, RowLabels, schema::CATEGORIES};
 use serde_json::{Value, json};
 
 use crate::{cli::GlobalArgs, exit_code::CommandError};
@@ -105,10 +103,7 @@ impl Summary {
     }
 
     fn text(&self) -> String {
-        let mut text = format!(
-            "{} labels given, {} taken over\n",
-            self.n_new, self.n_kept
-        );
+        let mut text = format!("{} labels given, {} taken over\n", self.n_new, self.n_kept);
         if !self.languages.is_empty() {
             let mut languages: Vec<(&String, &u64)> = self.languages.iter().collect();
             languages.sort_by_key(|&(name, n)| (std::cmp::Reverse(*n), name));
@@ -126,7 +121,9 @@ impl Summary {
         }
         text.push_str("category              yes         no    unknown\n");
         for (category, [yes, no, unknown]) in CATEGORIES.into_iter().zip(self.categories) {
-            text.push_str(&format!("{category:<16} {yes:>8}   {no:>8}   {unknown:>8}\n"));
+            text.push_str(&format!(
+                "{category:<16} {yes:>8}   {no:>8}   {unknown:>8}\n"
+            ));
         }
         text.push_str(&format!(
             "refusals: {} full, {} partial; answers that name their model: {} rows\nfrequent prompts: {} rows, {} of them to be thinned out\n",
