@@ -120,6 +120,16 @@ pub enum RowRole {
 }
 
 impl RowRole {
+    /// Its usual spelling, or the source's own.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Other(role) => role,
+        }
+    }
+
     /// The role in a battle, if it has one.
     pub const fn in_battle(&self) -> Option<Role> {
         match self {

@@ -10,12 +10,14 @@
 extern crate self as agon_dataset;
 
 mod aliases;
+pub mod annotated;
 pub mod battles;
 mod card;
 pub mod clean;
 mod columns;
 pub mod conversations;
 mod count;
+mod dataset_folder;
 mod decode;
 pub mod error;
 pub mod fate;
@@ -26,9 +28,13 @@ mod record_columns;
 pub mod release;
 mod repeated;
 pub mod schema;
+mod shards;
 pub mod votes;
 
 pub use aliases::{AliasError, Aliases};
+pub use annotated::{
+    AnnotatedOptions, AnnotatedSummary, AnnotatedWriter, Label, RowLabels, annotated_schema,
+};
 pub use battles::{
     AnswerStyle, Battles, ConversationCounter, FeatureColumn, FeatureOrigin, FeatureRequest,
     Judges, Labels, Selection, SliceColumn, SliceValues, read_battles,

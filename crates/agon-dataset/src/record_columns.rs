@@ -1,13 +1,13 @@
 //! Records turned into Arrow columns, one row group at a time.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use agon_domain::{MarkdownCounts, Side};
+use agon_domain::{MarkdownCounts, Side, StyleFeatures, Winner};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch, StructArray,
     builder::{BinaryBuilder, StringBuilder},
 };
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 
 use crate::{
@@ -26,7 +26,7 @@ pub(crate) struct RecordColumns {
     bytes: usize,
     judge: StringBuilder,
     winner: StringBuilder,
-    num_turns: Vec<i64>,
+    num_turns: Vec<Option<i64>>,
     language: StringBuilder,
     categories: [Vec<Option<bool>>; CATEGORIES.len()],
     images: ImageColumn,
@@ -35,9 +35,62 @@ pub(crate) struct RecordColumns {
     model_b: StringBuilder,
     conversation_a: ConversationColumn,
     conversation_b: ConversationColumn,
-    tstamp: Vec<f64>,
+    tstamp: Vec<Option<f64>>,
     numbers: [Vec<Option<i64>>; METADATA_NUMBERS.len()],
     groups: [Vec<Vec<Option<i64>>>; METADATA_GROUPS.len()],
+}
+
+/// The messages of one turn, each a role and what was written.
+pub(crate) type TurnCells<'a> = Vec<(&'a str, Option<&'a str>)>;
+
+/// One row as its columns take it; what is `None` is written as null.
+#[derive(Debug)]
+pub(crate) struct Cells<'a> {
+    pub(crate) judge: Option<&'a str>,
+    pub(crate) winner: Option<Winner>,
+    pub(crate) n_turns: Option<usize>,
+    pub(crate) language: Option<&'a str>,
+    pub(crate) categories: [Option<bool>; CATEGORIES.len()],
+    /// Bytes and path of each picture.
+    pub(crate) images: Vec<(Option<&'a [u8]>, Option<Cow<'a, str>>)>,
+    pub(crate) question_id: Option<&'a str>,
+    pub(crate) models: [Option<&'a str>; 2],
+    pub(crate) conversations: [Option<Vec<TurnCells<'a>>>; 2],
+    /// Seconds since 1970.
+    pub(crate) tstamp: Option<f64>,
+    pub(crate) style: Option<&'a StyleFeatures>,
+}
+
+impl<'a> From<&'a Record> for Cells<'a> {
+    fn from(record: &'a Record) -> Self {
+        let turns = |conversation: &'a Vec<Vec<Message>>| {
+            let turns = conversation.iter().map(|turn| {
+                turn.iter()
+                    .map(|message| (message.role.as_str(), Some(message.content.as_str())))
+                    .collect()
+            });
+            Some(turns.collect())
+        };
+        let images = record.images.iter();
+        Self {
+            judge: Some(&record.judge),
+            winner: Some(record.winner),
+            n_turns: Some(record.n_turns()),
+            language: record.language.as_deref(),
+            categories: record.categories,
+            images: images
+                .map(|image| (Some(image.bytes()), Some(Cow::Owned(image.path()))))
+                .collect(),
+            question_id: Some(&record.question_id),
+            models: [Some(&record.models.a), Some(&record.models.b)],
+            conversations: [
+                turns(&record.conversations.a),
+                turns(&record.conversations.b),
+            ],
+            tstamp: Some(seconds(record.cast_at)),
+            style: record.style.as_ref(),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +102,7 @@ struct ImageColumn {
 
 #[derive(Debug, Default)]
 struct ConversationColumn {
+    is_there: Vec<bool>,
     turns: Vec<usize>,
     messages: Vec<usize>,
     role: StringBuilder,
@@ -72,33 +126,35 @@ impl RecordColumns {
         self.bytes
     }
 
-    /// Adds a record of so many bytes.
-    pub(crate) fn push(&mut self, record: &Record, bytes: usize) {
+    /// Adds a row of so many bytes.
+    pub(crate) fn push(&mut self, cells: &Cells<'_>, bytes: usize) {
         self.n_rows += 1;
         self.bytes += bytes;
-        self.judge.append_value(&record.judge);
-        self.winner.append_value(record.winner.release_spelling());
-        self.num_turns.push(count(record.n_turns()));
-        self.language.append_option(record.language.as_deref());
-        for (column, flag) in self.categories.iter_mut().zip(record.categories) {
+        self.judge.append_option(cells.judge);
+        self.winner
+            .append_option(cells.winner.map(Winner::release_spelling));
+        self.num_turns.push(cells.n_turns.map(count));
+        self.language.append_option(cells.language);
+        for (column, flag) in self.categories.iter_mut().zip(cells.categories) {
             column.push(flag);
         }
-        self.images.lengths.push(record.images.len());
-        for image in &record.images {
-            self.images.bytes.append_value(image.bytes());
-            self.images.path.append_value(image.path());
+        self.images.lengths.push(cells.images.len());
+        for (bytes, path) in &cells.images {
+            self.images.bytes.append_option(*bytes);
+            self.images.path.append_option(path.as_deref());
         }
-        self.question_id.append_value(&record.question_id);
-        self.model_a.append_value(&record.models.a);
-        self.model_b.append_value(&record.models.b);
-        self.conversation_a.push(&record.conversations.a);
-        self.conversation_b.push(&record.conversations.b);
-        self.tstamp.push(seconds(record.cast_at));
-        self.push_metadata(record);
+        self.question_id.append_option(cells.question_id);
+        self.model_a.append_option(cells.models[0]);
+        self.model_b.append_option(cells.models[1]);
+        let [a, b] = &cells.conversations;
+        self.conversation_a.push(a.as_deref());
+        self.conversation_b.push(b.as_deref());
+        self.tstamp.push(cells.tstamp);
+        self.push_metadata(cells);
     }
 
-    fn push_metadata(&mut self, record: &Record) {
-        let style = record.style.as_ref();
+    fn push_metadata(&mut self, cells: &Cells<'_>) {
+        let style = cells.style;
         let numbers = [
             style.map(|style| style.assistant_tokens.a),
             style.map(|style| style.assistant_tokens.b),
@@ -108,7 +164,7 @@ impl RecordColumns {
         ];
         let numbers = numbers.map(|n| n.map(i64::from));
         // The number of turns is known without any counting of style.
-        let turns = Some(count(record.n_turns()));
+        let turns = cells.n_turns.map(count);
         for (column, n) in self
             .numbers
             .iter_mut()
@@ -132,13 +188,18 @@ impl RecordColumns {
 
     /// The waiting records as one batch; afterwards none waits.
     pub(crate) fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        RecordBatch::try_new(release_schema(), self.take_columns()?)
+    }
+
+    /// The columns of the waiting records, in the order of the schema; afterwards none waits.
+    pub(crate) fn take_columns(&mut self) -> Result<Vec<ArrayRef>, ArrowError> {
         let mut taken = std::mem::replace(self, Self::new());
         let categories = taken
             .categories
             .into_iter()
             .map(|flags| Arc::new(BooleanArray::from(flags)) as ArrayRef)
             .collect();
-        let columns: Vec<ArrayRef> = vec![
+        Ok(vec![
             Arc::new(taken.judge.finish()),
             Arc::new(taken.winner.finish()),
             Arc::new(Int64Array::from(taken.num_turns)),
@@ -152,8 +213,7 @@ impl RecordColumns {
             Arc::new(taken.conversation_b.finish()?),
             Arc::new(Float64Array::from(taken.tstamp)),
             Arc::new(metadata(taken.numbers, taken.groups)?),
-        ];
-        RecordBatch::try_new(release_schema(), columns)
+        ])
     }
 }
 
@@ -193,18 +253,20 @@ impl ImageColumn {
         let columns: Vec<ArrayRef> =
             vec![Arc::new(self.bytes.finish()), Arc::new(self.path.finish())];
         let images = StructArray::try_new(fields, columns, None)?;
-        list(self.lengths, Arc::new(images))
+        list(self.lengths, Arc::new(images), None)
     }
 }
 
 impl ConversationColumn {
-    fn push(&mut self, turns: &[Vec<Message>]) {
+    fn push(&mut self, turns: Option<&[TurnCells<'_>]>) {
+        self.is_there.push(turns.is_some());
+        let turns = turns.unwrap_or_default();
         self.turns.push(turns.len());
         for turn in turns {
             self.messages.push(turn.len());
-            for message in turn {
-                self.role.append_value(message.role.as_str());
-                self.content.append_value(&message.content);
+            for (role, content) in turn {
+                self.role.append_value(role);
+                self.content.append_option(*content);
             }
         }
     }
@@ -215,18 +277,23 @@ impl ConversationColumn {
             Arc::new(self.content.finish()),
         ];
         let messages = StructArray::try_new(message_fields(), columns, None)?;
-        let turns = list(self.messages, Arc::new(messages))?;
-        list(self.turns, Arc::new(turns))
+        let turns = list(self.messages, Arc::new(messages), None)?;
+        let nulls = NullBuffer::from(self.is_there);
+        list(self.turns, Arc::new(turns), Some(nulls))
     }
 }
 
-fn list(lengths: Vec<usize>, values: ArrayRef) -> Result<ListArray, ArrowError> {
+pub(crate) fn list(
+    lengths: Vec<usize>,
+    values: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ListArray, ArrowError> {
     let field = Field::new("element", values.data_type().clone(), true);
     ListArray::try_new(
         Arc::new(field),
         OffsetBuffer::from_lengths(lengths),
         values,
-        None,
+        nulls,
     )
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn metadata_fields() -> Fields {
 /// The features as the Python library `datasets` writes them into a Parquet file's metadata.
 ///
 /// Lists are written in the bare form `[feature]`, which that library has read since its first versions; the named form that it writes itself since version 4 is unknown to older ones.
-fn hugging_face_info(fields: &[Field]) -> String {
+pub(crate) fn hugging_face_info(fields: &[Field]) -> String {
     format!(
         "{{\"info\": {{\"features\": {}}}}}",
         features(fields.iter())

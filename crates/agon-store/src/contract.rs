@@ -13,8 +13,8 @@ use agon_domain::{
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    CastVote, Consent, Counts, Error, FinishedGeneration, GenerationKey, ImageFormat, ImageMeta,
-    NewBattle, NewConsent, RememberedResponse, RequestKey, Store,
+    Annotation, CastVote, Consent, Counts, Error, FinishedGeneration, GenerationKey, ImageFormat,
+    ImageMeta, NewBattle, NewConsent, RememberedResponse, RequestKey, Store,
 };
 
 use imports::{
@@ -78,6 +78,7 @@ on_every_backend! {
     of_several_votes_on_an_imported_battle_the_last_counts
     an_interrupted_import_goes_on_without_double_battles
     what_cannot_be_imported_is_refused_and_leaves_nothing
+    labels_are_kept_by_annotator_and_replaced_by_newer_ones
     a_secret_is_made_once
     of_64_votes_at_once_exactly_one_counts
     a_hundred_battles_at_once_are_neither_lost_nor_mixed
@@ -1090,6 +1091,74 @@ async fn an_image_reads_back_by_its_hash(store: Store) {
         store.put_image(b"x".to_vec(), &flat).await,
         Error::Invalid { .. }
     );
+}
+
+async fn labels_are_kept_by_annotator_and_replaced_by_newer_ones(store: Store) {
+    admit(&store, visit(1)).await;
+    for n in 1..=3 {
+        start_answered(&store, n, visit(1)).await;
+    }
+    for n in [3, 1] {
+        store
+            .cast_vote(battle_id(n), visit(1), Winner::A, at(40))
+            .await
+            .unwrap();
+    }
+    let label = |annotator: &str, version: u32, label: &str| Annotation {
+        annotator: annotator.to_owned(),
+        version,
+        label: label.to_owned(),
+    };
+    let wanted = [("language", 1), ("style", 2)];
+    assert_eq!(store.annotated_up_to(&wanted).await.unwrap(), Some(0));
+    assert!(store.annotations(0, 9).await.unwrap().is_empty());
+    let first = vec![label("style", 1, "{}"), label("language", 1, "\"hi\"")];
+    store
+        .save_annotations(&[(battle_id(3), first)], at(50))
+        .await
+        .unwrap();
+    // The style label is there in an older version.
+    assert_eq!(store.annotated_up_to(&wanted).await.unwrap(), Some(0));
+    assert_eq!(
+        store.annotated_up_to(&[("language", 1)]).await.unwrap(),
+        Some(1)
+    );
+    let newer = vec![label("style", 2, "{\"a\":1}")];
+    let other = vec![label("style", 2, "2"), label("language", 1, "3")];
+    store
+        .save_annotations(&[(battle_id(3), newer), (battle_id(1), other)], at(60))
+        .await
+        .unwrap();
+    assert_eq!(store.annotated_up_to(&wanted).await.unwrap(), None);
+    let all = store.annotations(0, 9).await.unwrap();
+    assert_eq!(
+        all[&battle_id(3)],
+        [
+            label("language", 1, "\"hi\""),
+            label("style", 2, "{\"a\":1}")
+        ]
+    );
+    assert_eq!(all.len(), 2);
+    let second = store.annotations(1, u64::MAX).await.unwrap();
+    assert_eq!(
+        second.into_keys().collect::<Vec<_>>(),
+        [battle_id(1)],
+        "only votes after the first"
+    );
+    // A battle that is not there takes the whole call with it.
+    let unknown = vec![label("style", 3, "4")];
+    let refused = store
+        .save_annotations(
+            &[(battle_id(1), unknown.clone()), (battle_id(99), unknown)],
+            at(70),
+        )
+        .await;
+    assert!(
+        matches!(refused, Err(Error::Database { .. })),
+        "{refused:?}"
+    );
+    let all = store.annotations(0, 9).await.unwrap();
+    assert_eq!(all[&battle_id(1)][1], label("style", 2, "2"));
 }
 
 async fn a_secret_is_made_once(store: Store) {

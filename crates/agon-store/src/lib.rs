@@ -15,6 +15,7 @@
 //!
 //! Reading order: [`Store`], [`battle`], [`generation`], [`vote`], [`visit`], [`images`], [`import`], [`response`], [`secret`].
 
+pub mod annotation;
 pub mod battle;
 pub mod generation;
 pub mod images;
@@ -42,6 +43,7 @@ use std::{
 use agon_domain::ImageId;
 use jiff::Timestamp;
 
+pub use annotation::Annotation;
 pub use battle::{BattleSummary, NewBattle};
 pub use error::Error;
 pub use folder::ServingLock;

@@ -2,6 +2,7 @@
 //!
 //! A verb checks, asks the store, and starts what has to run; HTTP knows nothing of how.
 
+pub mod annotation;
 mod battle;
 mod error;
 mod generation;

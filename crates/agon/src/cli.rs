@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub mod annotate;
 pub mod check;
 pub mod compare;
 pub mod import;
 pub mod rank;
 pub mod unpack;
 
+pub use annotate::{AnnotateArgs, AnnotateCommand, EvaluateArgs};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use import::ImportArgs;
@@ -64,6 +66,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Take battles from published sets and logs into the store, beside the arena's own
     Import(Box<ImportArgs>),
+    /// Label conversations: language, categories, style, refusals, identity leaks, duplicates
+    Annotate(Box<AnnotateArgs>),
     /// Write the arena's votes as a dataset in the VisionArena-Battle schema
     Release(ReleaseArgs),
 }

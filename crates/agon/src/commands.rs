@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod aliases;
+pub mod annotate;
 pub mod check;
 mod cleaning;
 pub mod import;
@@ -26,6 +27,7 @@ pub fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Rank(args) => rank::run(&cli.global, &args),
         Command::Check(args) => check::run(&cli.global, &args),
         Command::Import(args) => import::run(&cli.global, &args),
+        Command::Annotate(args) => annotate::run(&cli.global, &args),
         Command::Release(args) => release::run(&cli.global, args),
     }
 }

@@ -1,6 +1,6 @@
 //! Releases: the schema, the bytes, the numbers of the card, and the way back.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, fs::File, path::Path};
 
 use agon_domain::{
     Battle, BattleId, ConsentId, Finish, Generation, ImageId, MarkdownCounts, Mode, NotRatable,

@@ -29,7 +29,7 @@ pub const IMAGE_UNREADABLE: &str = "image_unreadable";
 pub const IMAGE_FLAGGED: &str = "image_flagged";
 
 /// What the names of pictures beside a log end in.
-const EXTENSIONS: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
+const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff"];
 
 /// Where pictures are looked for, and what they may cost.
 #[derive(Clone, Debug)]
