@@ -12,6 +12,7 @@ use crate::{
     Aliases, Error,
     fate::{Place, Reason, RejectedRow, Rejections, cut},
     layout::verdict,
+    repeated::Hashes,
 };
 
 /// Models in one source.
@@ -134,7 +135,7 @@ pub(crate) struct Counter {
     /// Why a row without a winner is rejected.
     without_winner: Reason,
     /// A hash of each kept row's id.
-    id_hashes: Vec<u64>,
+    id_hashes: Hashes,
     /// All rejected rows since they were last taken, when somebody wants them.
     rejected_rows: Option<Vec<RejectedRow>>,
 }
@@ -161,7 +162,7 @@ impl Counter {
             noted: Noted::default(),
             aliases: Aliases::default(),
             without_winner: Reason::WinnerMissing,
-            id_hashes: Vec::new(),
+            id_hashes: Hashes::default(),
             rejected_rows: None,
         }
     }
@@ -617,7 +618,8 @@ pub(crate) struct SourceSums {
     pub(crate) kept: u64,
     pub(crate) n_named: u64,
     pub(crate) noted: Noted,
-    pub(crate) id_hashes: Vec<u64>,
+    /// Those of each part of the source.
+    pub(crate) id_hashes: Vec<Hashes>,
 }
 
 /// The sums of all parts of a source.
@@ -628,7 +630,7 @@ pub(crate) fn sums(parts: &mut [Counter]) -> SourceSums {
         sums.n_named += part.n_named;
         sums.noted.n_strong += part.noted.n_strong;
         sums.noted.n_renamed += part.noted.n_renamed;
-        sums.id_hashes.append(&mut part.id_hashes);
+        sums.id_hashes.push(std::mem::take(&mut part.id_hashes));
     }
     sums
 }

@@ -16,8 +16,11 @@ use crate::{
     decode::{DecodeOptions, Decoded, delimited, json, parquet, window::Window},
     fate::Rejections,
     input::{Body, Content, Opened, Opening, Shape, Source, UnpackLimits, open, sources},
-    repeated::n_repeated,
+    repeated::{Hashes, n_repeated},
 };
+
+/// Hashes of ids that are copied rather than kept by themselves.
+const FEW_HASHES: usize = 1 << 16;
 
 /// Which rows count as repeated, and are then rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,7 +141,7 @@ pub(crate) fn read_all(
     let n_sources = sources.len();
     let mut tally = Tally::new();
     let mut report = InputReport::default();
-    let mut id_hashes: Vec<u64> = Vec::new();
+    let mut id_hashes: Vec<Hashes> = Vec::new();
     let mut first_skipped = None;
     for (source_idx, source) in sources.into_iter().enumerate() {
         let path = source.path.clone();
@@ -187,7 +190,7 @@ pub(crate) fn read_all(
             time_unit = outcome.time_unit;
             sums.kept = outcome.kept;
             sums.n_named = outcome.n_named;
-            sums.id_hashes = collector.take_id_hashes();
+            sums.id_hashes = vec![collector.take_id_hashes()];
         } else {
             add_to_tally(&decoded.counters, &mut tally);
         }
@@ -197,7 +200,13 @@ pub(crate) fn read_all(
         report.n_named += sums.n_named;
         report.n_strong += sums.noted.n_strong;
         report.n_renamed += sums.noted.n_renamed;
-        id_hashes.append(&mut sums.id_hashes);
+        for hashes in sums.id_hashes {
+            match id_hashes.first_mut() {
+                // Many small sources shall not have as many times the room for one.
+                Some(first) if hashes.len() < FEW_HASHES => first.extend(&hashes),
+                _ => id_hashes.push(hashes),
+            }
+        }
         report.sources.push(SourceReport {
             path,
             format: decoded.format,
@@ -219,7 +228,7 @@ pub(crate) fn read_all(
     {
         return Err(error);
     }
-    if options.repeated_ids && !id_hashes.is_empty() {
+    if options.repeated_ids && id_hashes.iter().any(|hashes| hashes.len() > 0) {
         let n_threads = NonZeroUsize::new(options.n_threads_max).unwrap_or(NonZeroUsize::MIN);
         report.n_repeated_ids = Some(n_repeated(&id_hashes, n_threads));
     }

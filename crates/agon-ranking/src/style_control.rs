@@ -111,3 +111,65 @@ pub fn scale_features(
     }
     Ok((scaled, fates))
 }
+
+/// The units of features that are scaled without a centre, given by column: what [`scale_features`] divides each by, if
+/// it is given the rows in which all features are finite. 1 for a feature that is 0 in all of these.
+///
+/// Columns are read once, and nothing is copied.
+///
+/// # Panics
+///
+/// If the columns are not of one length.
+pub fn uncentred_units(columns: &[&[f64]]) -> Vec<f64> {
+    let n_rows = columns.first().map_or(0, |column| column.len());
+    // The compiler then knows that every row is in every column.
+    let columns: Vec<&[f64]> = columns.iter().map(|column| &column[..n_rows]).collect();
+    let mut n_complete = 0_u64;
+    let mut squares = vec![0.0; columns.len()];
+    for row in 0..n_rows {
+        if columns.iter().all(|column| column[row].is_finite()) {
+            n_complete += 1;
+            for (sum, column) in squares.iter_mut().zip(&columns) {
+                *sum += column[row] * column[row];
+            }
+        }
+    }
+    squares
+        .into_iter()
+        .map(|sum| (sum / n_complete as f64).sqrt())
+        .map(|unit| {
+            if unit > 0.0 && unit.is_finite() {
+                unit
+            } else {
+                1.0
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_what_complete_rows_are_divided_by() {
+        let columns = [
+            vec![0.5, -0.25, f64::NAN, 0.125, 0.3],
+            vec![1.0, f64::INFINITY, 2.0, -3.0, 0.1],
+            vec![0.0, 1.0, 1.0, 0.0, 0.0],
+        ];
+        let complete = [0, 3, 4];
+        let slices: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
+        let units = uncentred_units(&slices);
+        for (column, unit) in columns.iter().zip(units) {
+            let values: Vec<f64> = complete.iter().map(|&row| column[row]).collect();
+            let (_, fates) = scale_features(&values, 1, Scaling::Uncentred).unwrap();
+            let expected = match fates[0] {
+                ScaledFeature::Kept { deviation, .. } => deviation,
+                _ => 1.0,
+            };
+            assert_eq!(unit, expected);
+        }
+        assert!(uncentred_units(&[]).is_empty());
+    }
+}

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Dedup, Error, Place, Reason, RejectedRow, conversations::RowSink, count::Counter,
-    fate::Rejections,
+    fate::Rejections, repeated::Hashes,
 };
 
 /// Chunks that may wait for an earlier one, for each thread.
@@ -65,7 +65,7 @@ struct State {
     slices: Vec<SliceOutput>,
     pairs: HashMap<(u32, u32), [u64; 4], RandomState>,
     n_rows: usize,
-    id_hashes: Vec<u64>,
+    id_hashes: Hashes,
     source: SourceState,
     free: Vec<Chunk>,
 }
@@ -239,9 +239,14 @@ impl<'a> Collector<'a> {
     ) {
         if positions.len() < counter.models().len() {
             let mut state = self.lock();
-            for name in &counter.models()[positions.len()..] {
-                positions.push(state.model(name));
+            let new = &counter.models()[positions.len()..];
+            // In the order of names, so that as a rule nothing has to be numbered anew in the end.
+            let mut sorted: Vec<&String> = new.iter().collect();
+            sorted.sort_unstable();
+            for name in sorted {
+                state.model(name);
             }
+            positions.extend(new.iter().map(|name| state.model(name)));
         }
         for model in chunk.model_a.iter_mut().chain(&mut chunk.model_b) {
             *model = positions[*model as usize];
@@ -299,7 +304,7 @@ impl<'a> Collector<'a> {
         state.source.n_named += chunk.is_named.iter().filter(|&&named| named).count() as u64;
         let ids = chunk.ids.iter().filter(|&&id| id != super::intern::NO_HASH);
         // The lower half of a good hash is a good hash.
-        state.id_hashes.extend(ids.map(|&id| id as u64));
+        ids.for_each(|&id| state.id_hashes.push(id as u64));
         if self.product == Product::Tally {
             let rows = chunk.model_a.iter().zip(&chunk.model_b).zip(&chunk.winner);
             for ((&a, &b), &winner) in rows {
@@ -442,7 +447,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The hashes of the ids of the kept rows, once.
-    pub(crate) fn take_id_hashes(&self) -> Vec<u64> {
+    pub(crate) fn take_id_hashes(&self) -> Hashes {
         std::mem::take(&mut self.lock().id_hashes)
     }
 
@@ -467,8 +472,10 @@ impl<'a> Collector<'a> {
         for (position, &idx) in (0..).zip(&order) {
             new[idx] = position;
         }
-        for model in battles.model_a.iter_mut().chain(&mut battles.model_b) {
-            *model = new[*model as usize];
+        if !order.iter().copied().eq(0..order.len()) {
+            for model in battles.model_a.iter_mut().chain(&mut battles.model_b) {
+                *model = new[*model as usize];
+            }
         }
         battles.models = order
             .into_iter()

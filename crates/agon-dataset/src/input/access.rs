@@ -1,11 +1,13 @@
 //! Bytes that can be read at any place: a local file, or an object behind a network.
 
+#[cfg(not(unix))]
+use std::sync::{Mutex, PoisonError};
 use std::{
     fmt,
     fs::File,
     io::{self, Read, Seek, SeekFrom},
     ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use bytes::Bytes;
@@ -64,6 +66,10 @@ impl fmt::Debug for dyn RandomAccess {
 pub(crate) struct LocalFile {
     name: String,
     size: u64,
+    #[cfg(unix)]
+    file: File,
+    /// Where reading moves a position, one thread reads at a time.
+    #[cfg(not(unix))]
     file: Mutex<File>,
 }
 
@@ -73,6 +79,9 @@ impl LocalFile {
         Self {
             name,
             size,
+            #[cfg(unix)]
+            file,
+            #[cfg(not(unix))]
             file: Mutex::new(file),
         }
     }
@@ -87,6 +96,12 @@ impl RandomAccess for LocalFile {
         self.size
     }
 
+    #[cfg(unix)]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)
+    }
+
+    #[cfg(not(unix))]
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset))?;
@@ -101,7 +116,8 @@ pub(crate) fn read_range(access: &dyn RandomAccess, range: Range<u64>) -> io::Re
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    let mut bytes = Vec::new();
+    // Memory that is new from the operating system is 0 already.
+    let mut bytes = vec![0; length.min(STEP_BYTES)];
     let mut n_done = 0;
     while n_done < length {
         if n_done == bytes.len() {

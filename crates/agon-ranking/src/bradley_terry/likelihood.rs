@@ -161,22 +161,18 @@ impl<'a> Likelihood<'a> {
             return grouped;
         }
         let counts = comparisons.counts();
-        let masses: Vec<f64> = match comparisons.weights() {
-            None => counts.iter().map(|&count| count as f64).collect(),
-            Some(weights) => {
-                let cells = counts.iter().zip(weights);
-                cells
-                    .map(|(&count, weight)| count as f64 * weight)
-                    .collect()
-            }
-        };
-        let share = |of: fn(f64) -> f64| {
-            let cells = masses.iter().zip(comparisons.outcomes());
-            cells.map(|(mass, &outcome)| mass * of(outcome)).collect()
+        let weights = comparisons.weights();
+        let share = |of: fn(f64) -> f64| -> Vec<f64> {
+            let cells = counts.iter().zip(comparisons.outcomes()).enumerate();
+            cells
+                .map(|(idx, (&count, &outcome))| {
+                    let weight = weights.map_or(1.0, |weights| weights[idx]);
+                    count as f64 * weight * of(outcome)
+                })
+                .collect()
         };
         let scores = share(|outcome| outcome);
         let losses = share(|outcome| 1.0 - outcome);
-        drop(masses);
         let mut likelihood = Self {
             design: Design::of_cells(comparisons, n_threads.get()),
             scores,

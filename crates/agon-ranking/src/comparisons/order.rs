@@ -1,4 +1,7 @@
-//! Brings rows into the canonical order: by pair with a counting sort, inside a pair by features, outcome, weight, cluster.
+//! Brings rows into the canonical order: by pair with counting sorts, inside a pair by features, outcome, weight, cluster.
+//!
+//! Rows are first dealt out to buckets of neighbouring pairs, each of which is then sorted in the cache: looking rows up all
+//! over memory would take longer for each the more there are.
 //!
 //! The order is a total one over everything that a row says, so neither the order of rows, nor the sides, nor the number
 //! of threads can be seen in the result.
@@ -9,10 +12,16 @@ use std::ops::Range;
 use super::{Cell, Comparisons, Pair, Record, Rows, canonical_outcome, check_row, count};
 use crate::Error;
 
-/// Buckets of the counting sort for each row; where more would be needed, pairs are sorted by comparison.
-const BUCKETS_PER_ROW: usize = 4;
-/// So many buckets are always fine.
-const BUCKETS_FEW: usize = 1 << 16;
+/// Slots of the counting sort for each row; where there are more pairs, several share one.
+const SLOTS_PER_ROW: usize = 4;
+/// So many slots are always fine.
+const SLOTS_FEW: usize = 1 << 16;
+/// Rows of a bucket: few enough to stay in the second-level cache.
+const BUCKET_ROWS: usize = 1 << 14;
+/// Buckets at most: places that are written to in turn, few enough for the processor to keep track of.
+const BUCKETS_MAX: usize = 512;
+/// Rows that are dealt out together, column by column.
+const BLOCK_ROWS: usize = 1 << 10;
 /// Fewer rows than this are not worth another thread.
 const ROWS_PER_THREAD: usize = 1 << 14;
 
@@ -113,11 +122,35 @@ impl Counted<'_> {
     }
 }
 
-/// Position of a pair among all pairs of `n` models, in ascending order; `i < j`.
-#[inline(always)]
-fn pair_index(n: usize, (i, j): (u32, u32)) -> usize {
-    let (i, j) = (i as usize, j as usize);
-    i * (2 * n - i - 1) / 2 + (j - i - 1)
+/// Pairs of models by number, in ascending order; several share one where there are far more pairs than rows.
+#[derive(Clone, Copy)]
+struct Slots {
+    n_models: usize,
+    shift: u32,
+    n_slots: usize,
+}
+
+impl Slots {
+    fn new(n_models: usize, n_rows: usize) -> Self {
+        let n_pairs = n_models.saturating_mul(n_models.saturating_sub(1)) / 2;
+        let n_max = SLOTS_FEW.max(n_rows.saturating_mul(SLOTS_PER_ROW));
+        let mut shift = 0;
+        while n_pairs >> shift > n_max {
+            shift += 1;
+        }
+        Self {
+            n_models,
+            shift,
+            n_slots: (n_pairs >> shift) + 1,
+        }
+    }
+
+    /// The number of a pair; `i < j`.
+    #[inline(always)]
+    fn of(self, (i, j): (u32, u32)) -> usize {
+        let (n, i, j) = (self.n_models, i as usize, j as usize);
+        (i * (2 * n - i - 1) / 2 + (j - i - 1)) >> self.shift
+    }
 }
 
 /// Checks rows and brings them into order.
@@ -129,155 +162,254 @@ pub(super) fn order(
     input.check_lengths()?;
     let n_rows = input.len();
     let n_threads = n_threads.get().min(n_rows / ROWS_PER_THREAD).max(1);
-    let n_pairs = n_models.saturating_mul(n_models.saturating_sub(1)) / 2;
-    let direct = n_pairs <= BUCKETS_FEW.max(n_rows.saturating_mul(BUCKETS_PER_ROW))
-        && n_pairs <= u32::MAX as usize;
+    let slots = Slots::new(n_models, n_rows);
 
     // Check and count, each thread its share of the rows.
     let share = n_rows.div_ceil(n_threads).max(1);
+    let shares: Vec<Range<usize>> = (0..n_threads)
+        .map(|thread| (thread * share).min(n_rows)..((thread + 1) * share).min(n_rows))
+        .collect();
     let checked = in_parallel(
-        (0..n_threads)
-            .map(|thread| (thread * share).min(n_rows)..((thread + 1) * share).min(n_rows))
-            .collect(),
+        shares.clone(),
         |positions: Range<usize>| -> Result<_, Error> {
-            let mut counts = vec![0_u32; if direct { n_pairs } else { 0 }];
+            let mut counts = vec![0_u32; slots.n_slots];
             let mut weighted = false;
             for position in positions {
                 let row = input.row(position);
                 input.check(row, n_models)?;
                 weighted |= input.weight(row) != 1.0;
-                if direct {
-                    counts[pair_index(n_models, input.pair(row))] += 1;
-                }
+                counts[slots.of(input.pair(row))] += 1;
             }
             Ok((counts, weighted))
         },
     );
-    let mut counts: Vec<u32> = Vec::new();
+    let mut counts = Vec::with_capacity(n_threads);
     let mut weighted = false;
     for part in checked {
         // The first part with an error has the first row with one.
         let (of_part, weighted_part) = part?;
         weighted |= weighted_part;
-        if counts.is_empty() {
-            counts = of_part;
-        } else {
-            for (sum, count) in counts.iter_mut().zip(of_part) {
-                *sum += count;
-            }
-        }
+        counts.push(of_part);
     }
-
-    let mut order = vec![0_u32; n_rows];
-    // Ends of the runs of one pair each in `order`.
-    let ends = if direct {
-        scatter(n_models, input, &counts, &mut order, n_threads)
-    } else {
-        sort_pairs(input, &mut order)
+    let mut columns = Dealt {
+        pairs: vec![(0, 0); n_rows],
+        features: (0..input.rows.features.len())
+            .map(|_| vec![0.0; n_rows])
+            .collect(),
+        outcomes: vec![0.0; n_rows],
+        weights: vec![0.0; if weighted { n_rows } else { 0 }],
+        counts: vec![0; n_rows],
+        clusters: vec![0; input.rows.clusters.map_or(0, |_| n_rows)],
     };
+    let buckets = deal(slots, input, &shares, &counts, &mut columns);
     drop(counts);
-    Ok(fill(n_models, input, &order, &ends, weighted, n_threads))
+    Ok(sort(slots, input, columns, &buckets, n_threads))
 }
 
-/// Writes the numbers of rows by pair, in ascending order inside each, and returns where each pair ends.
-fn scatter(
-    n_models: usize,
+/// Rows by column, as many as there are or, for a column that nobody needs, none.
+struct Dealt {
+    pairs: Vec<(u32, u32)>,
+    features: Vec<Vec<f64>>,
+    outcomes: Vec<f64>,
+    weights: Vec<f64>,
+    counts: Vec<u64>,
+    clusters: Vec<u32>,
+}
+
+/// Rows of neighbouring slots, few enough to be sorted in the cache unless they are of one pair.
+struct Bucket {
+    first_slot: usize,
+    /// Rows of each slot.
+    counts: Vec<u32>,
+    n_rows: usize,
+}
+
+/// Where a row goes.
+struct Place {
+    /// The row, and whether its sides are exchanged.
+    number: u32,
+    bucket: u32,
+    offset: u32,
+}
+
+/// What one thread deals out: for each column and bucket where its rows go.
+struct Hand<'a> {
+    positions: Range<usize>,
+    pairs: Vec<&'a mut [(u32, u32)]>,
+    features: Vec<Vec<&'a mut [f64]>>,
+    outcomes: Vec<&'a mut [f64]>,
+    weights: Vec<&'a mut [f64]>,
+    counts: Vec<&'a mut [u64]>,
+    clusters: Vec<&'a mut [u32]>,
+}
+
+/// Deals rows out to buckets, with the sides of each in order.
+///
+/// Rows are read one after the other and written to a few hundred places, so that no memory is waited for; the time for
+/// each does not depend on how many there are.
+fn deal(
+    slots: Slots,
     input: &Counted<'_>,
-    counts: &[u32],
-    order: &mut [u32],
-    n_threads: usize,
-) -> Vec<u32> {
-    let mut ends = Vec::with_capacity(counts.len());
-    let mut end = 0_u32;
-    for count in counts {
-        end += count;
-        ends.push(end);
-    }
-    // Each thread reads all rows and writes those of its own range of pairs.
-    let mut parts = Vec::with_capacity(n_threads);
-    let mut rest = order;
-    let mut first = 0;
-    for pairs in shares(&ends, n_threads) {
-        let start = if pairs.start == 0 {
-            0
-        } else {
-            ends[pairs.start - 1]
-        };
-        let length = (ends[pairs.end - 1] - start) as usize;
-        let (own, after) = rest.split_at_mut(length);
-        rest = after;
-        debug_assert_eq!(first, pairs.start);
-        first = pairs.end;
-        parts.push((pairs, start, own));
-    }
-    in_parallel(parts, |(pairs, start, own)| {
-        let mut next: Vec<u32> = pairs
-            .clone()
-            .map(|pair| ends[pair] - counts[pair] - start)
-            .collect();
-        for position in 0..input.len() {
-            let row = input.row(position);
-            let pair = pair_index(n_models, input.pair(row)).wrapping_sub(pairs.start);
-            if let Some(next) = next.get_mut(pair) {
-                own[*next as usize] = input.number(row);
-                *next += 1;
-            }
+    shares: &[Range<usize>],
+    counts: &[Vec<u32>],
+    columns: &mut Dealt,
+) -> Vec<Bucket> {
+    let rows_min = (input.len() / BUCKETS_MAX).max(BUCKET_ROWS);
+    let mut buckets: Vec<Bucket> = Vec::new();
+    let mut bucket_of = vec![0_u32; slots.n_slots];
+    // Rows of each thread in each bucket.
+    let mut sizes: Vec<Vec<usize>> = vec![Vec::new(); shares.len()];
+    for (slot, bucket_of) in bucket_of.iter_mut().enumerate() {
+        if buckets
+            .last()
+            .is_none_or(|bucket| bucket.n_rows >= rows_min)
+        {
+            buckets.push(Bucket {
+                first_slot: slot,
+                counts: Vec::new(),
+                n_rows: 0,
+            });
+            sizes.iter_mut().for_each(|sizes| sizes.push(0));
         }
-    });
-    ends.dedup();
-    if ends.first() == Some(&0) {
-        ends.remove(0);
+        let idx = buckets.len() - 1;
+        *bucket_of = idx as u32;
+        let bucket = &mut buckets[idx];
+        let mut n = 0;
+        for (sizes, counts) in sizes.iter_mut().zip(counts) {
+            sizes[idx] += counts[slot] as usize;
+            n += counts[slot];
+        }
+        bucket.counts.push(n);
+        bucket.n_rows += n as usize;
     }
-    ends
-}
 
-/// The same for many models and few rows, by comparison.
-fn sort_pairs(input: &Counted<'_>, order: &mut [u32]) -> Vec<u32> {
-    let mut keys: Vec<((u32, u32), u32)> = (0..input.len())
-        .map(|position| {
-            let row = input.row(position);
-            (input.pair(row), input.number(row))
+    let mut features: Vec<_> = columns
+        .features
+        .iter_mut()
+        .map(|column| pieces(column, &sizes).into_iter())
+        .collect();
+    let mut outcomes = pieces(&mut columns.outcomes, &sizes).into_iter();
+    let mut weights = pieces(&mut columns.weights, &sizes).into_iter();
+    let given_counts = if input.counts.is_some() {
+        &mut columns.counts[..]
+    } else {
+        &mut []
+    };
+    let mut counts = pieces(given_counts, &sizes).into_iter();
+    let mut clusters = pieces(&mut columns.clusters, &sizes).into_iter();
+    let hands = pieces(&mut columns.pairs, &sizes)
+        .into_iter()
+        .zip(shares)
+        .map(|(pairs, positions)| Hand {
+            positions: positions.clone(),
+            pairs,
+            features: features.iter_mut().filter_map(Iterator::next).collect(),
+            outcomes: outcomes.next().unwrap_or_default(),
+            weights: weights.next().unwrap_or_default(),
+            counts: counts.next().unwrap_or_default(),
+            clusters: clusters.next().unwrap_or_default(),
         })
         .collect();
-    keys.sort_unstable();
-    for (slot, (_, row)) in order.iter_mut().zip(&keys) {
-        *slot = *row;
-    }
-    let mut end = 0;
-    keys.chunk_by(|x, y| x.0 == y.0)
-        .map(|run| {
-            end += run.len() as u32;
-            end
-        })
-        .collect()
+    in_parallel(hands, |hand| hand.deal(slots, input, &bucket_of));
+    buckets
 }
 
-/// Ranges of runs with about equally many rows, at most `n` of them, none empty.
-fn shares(ends: &[u32], n: usize) -> Vec<Range<usize>> {
-    let total = ends.last().copied().unwrap_or(0) as usize;
-    let mut shares = Vec::with_capacity(n);
-    let mut start = 0;
-    for share in 1..=n {
-        let limit = (total as u128 * share as u128 / n as u128) as u32;
-        let end = if share == n {
-            ends.len()
-        } else {
-            ends.partition_point(|&end| end <= limit)
-        };
-        if end > start {
-            shares.push(start..end);
-            start = end;
+/// Cuts a column into pieces for each thread, of each bucket one; an empty column into none.
+fn pieces<'a, T>(column: &'a mut [T], sizes: &[Vec<usize>]) -> Vec<Vec<&'a mut [T]>> {
+    let n_buckets = sizes.first().map_or(0, Vec::len);
+    let mut pieces: Vec<_> = sizes.iter().map(|_| Vec::new()).collect();
+    if column.is_empty() {
+        return pieces;
+    }
+    let mut rest = column;
+    for bucket in 0..n_buckets {
+        for (pieces, sizes) in pieces.iter_mut().zip(sizes) {
+            pieces.push(split(&mut rest, sizes[bucket]));
         }
     }
-    shares
+    pieces
 }
 
-/// What one thread writes: its part of every column.
+impl Hand<'_> {
+    fn deal(mut self, slots: Slots, input: &Counted<'_>, bucket_of: &[u32]) {
+        let rows = &input.rows;
+        let mut next = vec![0_u32; self.pairs.len()];
+        let mut places = Vec::with_capacity(BLOCK_ROWS);
+        let mut start = self.positions.start;
+        while start < self.positions.end {
+            let end = self.positions.end.min(start + BLOCK_ROWS);
+            places.clear();
+            for position in start..end {
+                let row = input.row(position);
+                let pair = input.pair(row);
+                let bucket = bucket_of[slots.of(pair)];
+                let next = &mut next[bucket as usize];
+                self.pairs[bucket as usize][*next as usize] = pair;
+                places.push(Place {
+                    number: input.number(row),
+                    bucket,
+                    offset: *next,
+                });
+                *next += 1;
+            }
+            start = end;
+            for (to, from) in self.features.iter_mut().zip(rows.features) {
+                write(to, &places, |number| {
+                    let negated = u64::from(number & SWAPPED) << 32;
+                    // Adding zero turns a negative zero into a positive one: both must sort alike.
+                    f64::from_bits(from[row_of(number)].to_bits() ^ negated) + 0.0
+                });
+            }
+            write(&mut self.outcomes, &places, |number| {
+                canonical_outcome(number & SWAPPED != 0, rows.scores[row_of(number)])
+            });
+            write(&mut self.weights, &places, |number| {
+                input.weight(row_of(number))
+            });
+            write(&mut self.counts, &places, |number| {
+                input.count(row_of(number))
+            });
+            if let Some(clusters) = rows.clusters {
+                write(&mut self.clusters, &places, |number| {
+                    clusters[row_of(number)]
+                });
+            }
+        }
+    }
+}
+
+fn row_of(number: u32) -> usize {
+    (number & !SWAPPED) as usize
+}
+
+/// Writes a value for each place, unless nobody needs them.
+#[inline(always)]
+fn write<T>(to: &mut [&mut [T]], places: &[Place], value: impl Fn(u32) -> T) {
+    if to.is_empty() {
+        return;
+    }
+    for place in places {
+        to[place.bucket as usize][place.offset as usize] = value(place.number);
+    }
+}
+
+/// Takes the first `length` entries off a slice.
+fn split<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
+    let (own, after) = std::mem::take(rest).split_at_mut(length);
+    *rest = after;
+    own
+}
+
+/// The same, nothing off an empty slice.
+fn split_if_any<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
+    let length = length.min(rest.len());
+    split(rest, length)
+}
+
+/// What one thread sorts: its part of every column.
 struct Part<'a> {
-    order: &'a [u32],
-    /// Ends of its runs, counted from `first`.
-    ends: &'a [u32],
-    first: u32,
+    buckets: &'a [Bucket],
+    pairs: &'a [(u32, u32)],
     features: Vec<&'a mut [f64]>,
     outcomes: &'a mut [f64],
     weights: &'a mut [f64],
@@ -285,30 +417,23 @@ struct Part<'a> {
     clusters: &'a mut [u32],
 }
 
-/// Sorts inside pairs, merges equal battles and writes the columns.
-fn fill(
-    n_models: usize,
+/// Sorts the rows of each bucket, and merges equal battles.
+fn sort(
+    slots: Slots,
     input: &Counted<'_>,
-    order: &[u32],
-    ends: &[u32],
-    weighted: bool,
+    columns: Dealt,
+    buckets: &[Bucket],
     n_threads: usize,
 ) -> Comparisons {
-    let n_rows = order.len();
-    let n_features = input.rows.features.len();
-    let mut features: Vec<Vec<f64>> = (0..n_features).map(|_| vec![0.0; n_rows]).collect();
-    let mut outcomes = vec![0.0; n_rows];
-    let mut weights = vec![0.0; if weighted { n_rows } else { 0 }];
-    let mut counts = vec![0_u64; n_rows];
-    let mut clusters = vec![
-        0_u32;
-        if input.rows.clusters.is_some() {
-            n_rows
-        } else {
-            0
-        }
-    ];
-
+    let Dealt {
+        pairs: dealt,
+        mut features,
+        mut outcomes,
+        mut weights,
+        mut counts,
+        mut clusters,
+    } = columns;
+    let is_counted = input.counts.is_some();
     let mut parts = Vec::new();
     let mut offsets = Vec::new();
     {
@@ -316,50 +441,39 @@ fn fill(
             features.iter_mut().map(|column| &mut column[..]).collect();
         let (mut rest_outcomes, mut rest_weights) = (&mut outcomes[..], &mut weights[..]);
         let (mut rest_counts, mut rest_clusters) = (&mut counts[..], &mut clusters[..]);
-        for runs in shares(ends, n_threads) {
-            let first = if runs.start == 0 {
-                0
-            } else {
-                ends[runs.start - 1]
-            };
-            let last = ends[runs.end - 1];
-            let length = (last - first) as usize;
-            offsets.push(first as usize);
+        let mut first = 0;
+        for buckets in shares(buckets, n_threads) {
+            let length = buckets.iter().map(|bucket| bucket.n_rows).sum();
+            offsets.push(first);
             parts.push(Part {
-                order: &order[first as usize..last as usize],
-                ends: &ends[runs],
-                first,
+                buckets,
+                pairs: &dealt[first..first + length],
                 features: rest_features
                     .iter_mut()
                     .map(|column| split(column, length))
                     .collect(),
                 outcomes: split(&mut rest_outcomes, length),
-                weights: split(&mut rest_weights, if weighted { length } else { 0 }),
+                weights: split_if_any(&mut rest_weights, length),
                 counts: split(&mut rest_counts, length),
-                clusters: split(
-                    &mut rest_clusters,
-                    if input.rows.clusters.is_some() {
-                        length
-                    } else {
-                        0
-                    },
-                ),
+                clusters: split_if_any(&mut rest_clusters, length),
             });
+            first += length;
         }
     }
-    let filled = in_parallel(parts, |part| fill_part(n_models, input, part));
+    let sorted = in_parallel(parts, |part| part.sort(slots, is_counted));
+    drop(dealt);
 
     // Merged battles leave a gap behind each part.
-    let mut pairs = Vec::with_capacity(ends.len());
-    let mut records = vec![Record::default(); n_models];
+    let mut pairs = Vec::with_capacity(sorted.iter().map(|(_, pairs, _)| pairs.len()).sum());
+    let mut records = vec![Record::default(); slots.n_models];
     let mut end = 0;
-    for (offset, (of_part, pairs_of_part, records_of_part)) in offsets.into_iter().zip(filled) {
+    for (offset, (of_part, pairs_of_part, records_of_part)) in offsets.into_iter().zip(sorted) {
         if offset != end {
             let moved = offset..offset + of_part;
             for column in features.iter_mut().chain([&mut outcomes]) {
                 column.copy_within(moved.clone(), end);
             }
-            if weighted {
+            if !weights.is_empty() {
                 weights.copy_within(moved.clone(), end);
             }
             counts.copy_within(moved.clone(), end);
@@ -385,8 +499,8 @@ fn fill(
     clusters.truncate(end);
     clusters.shrink_to_fit();
     Comparisons {
-        n_models,
-        n_features,
+        n_models: slots.n_models,
+        n_features: features.len(),
         pairs,
         outcomes,
         weights,
@@ -397,23 +511,30 @@ fn fill(
     }
 }
 
-/// Takes the first `length` entries off a slice.
-fn split<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
-    let (own, after) = std::mem::take(rest).split_at_mut(length);
-    *rest = after;
-    own
+/// Neighbouring buckets with about equally many rows together, in at most `n` shares.
+fn shares(buckets: &[Bucket], n: usize) -> Vec<&[Bucket]> {
+    let total: usize = buckets.iter().map(|bucket| bucket.n_rows).sum();
+    let mut shares = Vec::with_capacity(n);
+    let (mut start, mut n_before) = (0, 0);
+    for (idx, bucket) in buckets.iter().enumerate() {
+        n_before += bucket.n_rows;
+        if n_before * n >= total * (shares.len() + 1) || idx + 1 == buckets.len() {
+            shares.push(&buckets[start..=idx]);
+            start = idx + 1;
+        }
+    }
+    shares
 }
 
-/// The rows of one pair while they are sorted.
+/// The rows of one bucket while they are sorted, slot after slot.
 #[derive(Default)]
 struct Local {
+    pairs: Vec<(u32, u32)>,
     features: Vec<Vec<f64>>,
     outcomes: Vec<f64>,
     weights: Vec<f64>,
     counts: Vec<u64>,
     clusters: Vec<u32>,
-    /// What is compared first, and the position among the rows.
-    keys: Vec<(u64, u32)>,
 }
 
 /// Bits that order like the number does under `total_cmp`.
@@ -423,48 +544,31 @@ fn sortable(value: f64) -> u64 {
     bits ^ (((bits as i64 >> 63) as u64) | 1 << 63)
 }
 
+/// The entries of a column in an order; none of an empty one.
+fn gather<T: Copy>(to: &mut Vec<T>, from: &[T], start: usize, order: &[u32]) {
+    to.clear();
+    if let Some(from) = from.get(start..).filter(|from| !from.is_empty()) {
+        to.extend(order.iter().map(|&offset| from[offset as usize]));
+    }
+}
+
 impl Local {
-    fn gather(&mut self, input: &Counted<'_>, numbers: &[u32]) {
-        let row_of = |number: u32| (number & !SWAPPED) as usize;
-        self.features.resize(input.rows.features.len(), Vec::new());
-        for (column, from) in self.features.iter_mut().zip(input.rows.features) {
-            column.clear();
-            column.extend(numbers.iter().map(|&number| {
-                let negated = u64::from(number & SWAPPED) << 32;
-                // Adding zero turns a negative zero into a positive one: both must sort alike.
-                f64::from_bits(from[row_of(number)].to_bits() ^ negated) + 0.0
-            }));
+    /// Takes the rows of a bucket, of which the first is `start` in the part.
+    fn gather(&mut self, part: &Part<'_>, start: usize, order: &[u32], is_counted: bool) {
+        gather(&mut self.pairs, part.pairs, start, order);
+        self.features.resize(part.features.len(), Vec::new());
+        for (to, from) in self.features.iter_mut().zip(&part.features) {
+            gather(to, from, start, order);
         }
-        self.outcomes.clear();
-        self.outcomes.extend(numbers.iter().map(|&number| {
-            canonical_outcome(number & SWAPPED != 0, input.rows.scores[row_of(number)])
-        }));
-        if let Some(weights) = input.rows.weights {
-            self.weights.clear();
-            self.weights
-                .extend(numbers.iter().map(|&number| weights[row_of(number)]));
+        gather(&mut self.outcomes, part.outcomes, start, order);
+        gather(&mut self.weights, part.weights, start, order);
+        if is_counted {
+            gather(&mut self.counts, part.counts, start, order);
         }
-        if let Some(counts) = input.counts {
-            self.counts.clear();
-            self.counts
-                .extend(numbers.iter().map(|&number| counts[row_of(number)]));
-        }
-        if let Some(clusters) = input.rows.clusters {
-            self.clusters.clear();
-            self.clusters
-                .extend(numbers.iter().map(|&number| clusters[row_of(number)]));
-        }
-        let first = self.features.first().unwrap_or(&self.outcomes);
-        self.keys.clear();
-        self.keys.extend(
-            first
-                .iter()
-                .zip(0..)
-                .map(|(&value, idx)| (sortable(value), idx)),
-        );
+        gather(&mut self.clusters, part.clusters, start, order);
     }
 
-    /// Everything that two rows of the pair can differ in.
+    /// Everything that two rows of a pair can differ in.
     fn compare(&self, x: u32, y: u32) -> std::cmp::Ordering {
         let (x, y) = (x as usize, y as usize);
         for column in self.features.iter().chain([&self.outcomes]) {
@@ -480,77 +584,123 @@ impl Local {
         weights().then_with(|| self.clusters.get(x).cmp(&self.clusters.get(y)))
     }
 
-    fn sort(&mut self) {
-        self.keys.sort_unstable_by_key(|key| key.0);
+    /// Rows of one pair in order, each with what is compared first.
+    fn sort(&self, keys: &mut Vec<(u64, u32)>, rows: impl Iterator<Item = u32>) {
+        let first = self.features.first().unwrap_or(&self.outcomes);
+        keys.clear();
+        keys.extend(rows.map(|idx| (sortable(first[idx as usize]), idx)));
+        keys.sort_unstable_by_key(|key| key.0);
         // Where the first column says nothing the others decide.
-        let mut keys = std::mem::take(&mut self.keys);
         for run in keys.chunk_by_mut(|x, y| x.0 == y.0) {
             if run.len() > 1 {
                 run.sort_unstable_by(|x, y| self.compare(x.1, y.1));
             }
         }
-        self.keys = keys;
     }
 }
 
-fn fill_part(
-    n_models: usize,
-    input: &Counted<'_>,
-    mut part: Part<'_>,
-) -> (usize, Vec<Pair>, Vec<Record>) {
-    let mut records = vec![Record::default(); n_models];
-    let mut pairs = Vec::with_capacity(part.ends.len());
-    let mut local = Local::default();
-    let (mut start, mut written) = (0, 0);
-    for &end in part.ends {
-        let end = (end - part.first) as usize;
-        let numbers = &part.order[start..end];
-        start = end;
-        let (i, j) = input.pair((numbers[0] & !SWAPPED) as usize);
-        local.gather(input, numbers);
-        local.sort();
+impl Part<'_> {
+    /// Sorts bucket by bucket; gives how many battles are left, the pairs and the records.
+    fn sort(mut self, slots: Slots, is_counted: bool) -> (usize, Vec<Pair>, Vec<Record>) {
+        let mut output = (0, Vec::new(), vec![Record::default(); slots.n_models]);
+        let mut local = Local::default();
+        let (mut order, mut next) = (Vec::new(), Vec::new());
+        let (mut by_pair, mut keys) = (Vec::new(), Vec::new());
+        let mut start = 0;
+        for bucket in self.buckets {
+            // A counting sort by slot; rows in order of slots leave room for what is written.
+            next.clear();
+            let mut end = 0;
+            for &n in &bucket.counts {
+                next.push(end);
+                end += n;
+            }
+            order.clear();
+            order.resize(bucket.n_rows, 0);
+            for (offset, &pair) in (0..).zip(&self.pairs[start..start + bucket.n_rows]) {
+                let next = &mut next[slots.of(pair) - bucket.first_slot];
+                order[*next as usize] = offset;
+                *next += 1;
+            }
+            local.gather(&self, start, &order, is_counted);
+            start += bucket.n_rows;
+            let mut first = 0;
+            for &end in &next {
+                if slots.shift == 0 {
+                    if first < end {
+                        local.sort(&mut keys, first..end);
+                        self.write(&local, &keys, &mut output);
+                    }
+                } else {
+                    by_pair.clear();
+                    by_pair.extend(first..end);
+                    by_pair.sort_unstable_by_key(|&idx: &u32| local.pairs[idx as usize]);
+                    let pair_of = |idx: &u32| local.pairs[*idx as usize];
+                    for rows in by_pair.chunk_by(|x, y| pair_of(x) == pair_of(y)) {
+                        local.sort(&mut keys, rows.iter().copied());
+                        self.write(&local, &keys, &mut output);
+                    }
+                }
+                first = end;
+            }
+        }
+        output
+    }
+
+    /// Writes the rows of one pair behind those that are there, equal ones as one.
+    fn write(
+        &mut self,
+        local: &Local,
+        keys: &[(u64, u32)],
+        (written, pairs, records): &mut (usize, Vec<Pair>, Vec<Record>),
+    ) {
+        let Some(&(_, any)) = keys.first() else {
+            return;
+        };
+        let (i, j) = local.pairs[any as usize];
+        let first = *written;
         let mut previous: Option<(u64, u32)> = None;
-        for &(key, idx) in &local.keys {
-            let own_count = local.counts.get(idx as usize).copied().unwrap_or(1);
+        for &(key, idx) in keys {
+            let from = idx as usize;
+            let own_count = local.counts.get(from).copied().unwrap_or(1);
             if let Some((key_before, before)) = previous
                 && key_before == key
                 && local.compare(before, idx).is_eq()
             {
-                let kept: &mut u64 = &mut part.counts[written - 1];
+                let kept: &mut u64 = &mut self.counts[*written - 1];
                 *kept = kept.saturating_add(own_count);
                 continue;
             }
             previous = Some((key, idx));
-            let from = idx as usize;
-            for (column, source) in part.features.iter_mut().zip(&local.features) {
-                column[written] = source[from];
+            for (column, source) in self.features.iter_mut().zip(&local.features) {
+                column[*written] = source[from];
             }
-            part.outcomes[written] = local.outcomes[from];
-            if let Some(weight) = part.weights.get_mut(written) {
+            self.outcomes[*written] = local.outcomes[from];
+            if let Some(weight) = self.weights.get_mut(*written) {
                 *weight = local.weights[from];
             }
-            if let Some(cluster) = part.clusters.get_mut(written) {
+            if let Some(cluster) = self.clusters.get_mut(*written) {
                 *cluster = local.clusters[from];
             }
-            part.counts[written] = own_count;
-            written += 1;
+            self.counts[*written] = own_count;
+            *written += 1;
         }
-        let first = pairs.last().map_or(0, |pair: &Pair| pair.end);
-        for idx in first..written {
-            count(
-                &mut records,
-                &Cell {
-                    i,
-                    j,
-                    outcome: part.outcomes[idx],
-                    weight: 1.0,
-                    count: part.counts[idx],
-                },
-            );
+        for idx in first..*written {
+            let cell = Cell {
+                i,
+                j,
+                outcome: self.outcomes[idx],
+                weight: 1.0,
+                count: self.counts[idx],
+            };
+            count(records, &cell);
         }
-        pairs.push(Pair { i, j, end: written });
+        pairs.push(Pair {
+            i,
+            j,
+            end: *written,
+        });
     }
-    (written, pairs, records)
 }
 
 /// Does the work for each part, the last one on this thread and the others on one each; results in the order of parts.

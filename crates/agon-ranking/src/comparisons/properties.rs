@@ -205,7 +205,7 @@ proptest! {
     }
 }
 
-/// So many rows that every thread has work, with and without room for one bucket for each pair.
+/// So many rows that every thread has work and there are several buckets, with one slot for each pair or for several.
 fn many(n_models: u32, n_rows: u32) -> Table {
     let mut table = Table::default();
     for row in 0..n_rows {
@@ -248,8 +248,55 @@ fn the_number_of_threads_changes_no_bit() {
         };
         let one = on(1);
         assert_eq!(one.0.weights(), None);
-        for n_threads in [2, 3] {
+        for n_threads in [2, 3, 5] {
             assert_eq!(on(n_threads), one, "{n_models} models, {n_threads} threads");
+        }
+    }
+}
+
+#[test]
+fn many_rows_are_ordered_as_by_sorting() {
+    for (n_models, n_rows) in [(2_u32, 40_000_u32), (40, 70_000), (3_000, 50_000)] {
+        let table = many(n_models, n_rows);
+        let features = [&table.features[0][..], &table.features[1][..]];
+        let mut expected: Vec<((u32, u32), [f64; 3], u32)> = (0..n_rows as usize)
+            .map(|row| {
+                let (a, b) = (table.model_a[row], table.model_b[row]);
+                let sign = if a > b { -1.0 } else { 1.0 };
+                let outcome = canonical_outcome(a > b, table.scores[row]);
+                let [x, y] = features.map(|column| sign * column[row] + 0.0);
+                ((a.min(b), a.max(b)), [x, y, outcome], table.clusters[row])
+            })
+            .collect();
+        expected.sort_by(|one, other| {
+            let numbers = one.1.iter().zip(&other.1);
+            let numbers = numbers.map(|(x, y)| x.total_cmp(y));
+            one.0
+                .cmp(&other.0)
+                .then(numbers.fold(Ordering::Equal, Ordering::then))
+                .then(one.2.cmp(&other.2))
+        });
+        let backwards: Vec<u32> = (0..n_rows).rev().collect();
+        for subset in [None, Some(&backwards[..])] {
+            let rows = Rows {
+                subset,
+                ..table.rows(&features)
+            };
+            let two = NonZeroUsize::new(2).unwrap();
+            let found = Comparisons::from_rows(n_models as usize, rows, two).unwrap();
+            let runs: Vec<_> = expected.chunk_by(|one, other| one == other).collect();
+            assert_eq!(found.n_cells(), runs.len());
+            for ((idx, cell), run) in found.cells().enumerate().zip(runs) {
+                let (pair, [x, y, outcome], cluster) = run[0];
+                assert_eq!((cell.i, cell.j), pair);
+                assert_eq!((cell.outcome, cell.count), (outcome, run.len() as u64));
+                assert!(found.features_of(idx).eq([x, y]));
+                assert_eq!(found.clusters().unwrap()[idx], cluster);
+            }
+            let battles: Vec<u64> = (0..n_models as usize)
+                .map(|model| found.record(model).battles)
+                .collect();
+            assert_eq!(battles.iter().sum::<u64>(), 2 * u64::from(n_rows));
         }
     }
 }

@@ -504,7 +504,7 @@ impl<'a> Streams<'a> {
             let hashes = &mut scratch.hashes[..n];
             id.fill(hashes, NO_HASH, &mut text_hash_of)?;
             extend_kept(&mut chunk.ids, hashes, kept);
-        } else if work.collector.ids {
+        } else if wanted.dedup == Some(Dedup::Id) {
             chunk.ids.extend(std::iter::repeat_n(NO_HASH, n_kept));
         }
         self.json.block(n)?;

@@ -503,11 +503,17 @@ impl Hybrid {
                     let n = out.len().min(*n_left);
                     let (part, rest) = out.split_at_mut(n);
                     let width = usize::from(self.bit_width);
-                    for (i, value) in part.iter_mut().enumerate() {
-                        let key = unpack(&self.bytes, *bit + i * width, width);
-                        *value = *table.get(key as usize).ok_or(OUTSIDE)?;
+                    let mask = mask(width);
+                    // So many values are in one word, at whichever bit of a byte the first one begins.
+                    for values in part.chunks_mut((u64::BITS as usize - 7) / width) {
+                        let mut word = word_at(&self.bytes, *bit);
+                        *bit += values.len() * width;
+                        for value in values {
+                            let key = usize::try_from(word & mask).unwrap_or(usize::MAX);
+                            *value = *table.get(key).ok_or(OUTSIDE)?;
+                            word >>= width;
+                        }
                     }
-                    *bit += n * width;
                     *n_left -= n;
                     out = rest;
                 }
@@ -520,22 +526,27 @@ impl Hybrid {
 /// The value of `width` bits, at most 32, that starts at `bit`. Bits behind the end are 0.
 #[inline]
 fn unpack(bytes: &[u8], bit: usize, width: usize) -> u32 {
+    u32::try_from(word_at(bytes, bit) & mask(width)).unwrap_or(0)
+}
+
+/// The lowest `width` bits.
+fn mask(width: usize) -> u64 {
+    (1 << width) - 1
+}
+
+/// The bits from `bit` on, at least 57 of them. Bits behind the end are 0.
+#[inline]
+fn word_at(bytes: &[u8], bit: usize) -> u64 {
     let start = bit / 8;
-    let word = match bytes.get(start..start + 8) {
-        Some(eight) => {
-            let mut word = [0; 8];
-            word.copy_from_slice(eight);
-            u64::from_le_bytes(word)
-        }
-        None => {
-            let rest = bytes.get(start..).unwrap_or_default();
-            let mut word = [0; 8];
-            word[..rest.len().min(8)].copy_from_slice(&rest[..rest.len().min(8)]);
-            u64::from_le_bytes(word)
-        }
-    };
-    let mask = (1_u64 << width) - 1;
-    u32::try_from((word >> (bit % 8)) & mask).unwrap_or(0)
+    let mut word = [0; 8];
+    if let Some(eight) = bytes.get(start..start + 8) {
+        word.copy_from_slice(eight);
+    } else {
+        let rest = bytes.get(start..).unwrap_or_default();
+        let n = rest.len().min(8);
+        word[..n].copy_from_slice(&rest[..n]);
+    }
+    u64::from_le_bytes(word) >> (bit % 8)
 }
 
 /// Parquet's own column reader, for encodings that are seldom seen.

@@ -6,7 +6,7 @@ use agon_dataset::{Battles, Judges};
 use agon_domain::{CountedPair, Tally, Winner, WinnerCounts};
 use agon_ranking::{
     Columns, Comparison, Comparisons,
-    style_control::{ScaledFeature, scale_features},
+    style_control::{ScaledFeature, Scaling, scale_features, uncentred_units},
     ties::TieCounts,
 };
 
@@ -253,24 +253,15 @@ fn features(
             ),
         });
     }
-    if style.centred {
+    if style.scaling() == Scaling::Centred {
         return Ok((features, left_out));
     }
-    let complete: Vec<usize> = (0..battles.winner.len())
-        .filter(|&row| {
-            features
-                .iter()
-                .all(|feature| feature.values[row].is_finite())
-        })
-        .collect();
-    for feature in &mut features {
-        let values: Vec<f64> = complete.iter().map(|&row| feature.values[row]).collect();
-        let (_, fates) = scale_features(&values, 1, style.scaling()).map_err(RankError::Ranking)?;
-        if let Some(ScaledFeature::Kept { deviation, .. }) = fates.first() {
-            feature.unit = *deviation;
-            for value in &mut feature.values {
-                *value /= deviation;
-            }
+    let columns: Vec<&[f64]> = features.iter().map(|feature| &feature.values[..]).collect();
+    let units = uncentred_units(&columns);
+    for (feature, unit) in features.iter_mut().zip(units) {
+        feature.unit = unit;
+        for value in &mut feature.values {
+            *value /= unit;
         }
     }
     Ok((features, left_out))
@@ -539,8 +530,7 @@ impl<'a> RowsInput<'a> {
         let mut unit = feature.unit;
         let column = if centred {
             let (scaled, fates) =
-                scale_features(&values, 1, agon_ranking::style_control::Scaling::Centred)
-                    .map_err(RankError::Ranking)?;
+                scale_features(&values, 1, Scaling::Centred).map_err(RankError::Ranking)?;
             match fates.first() {
                 Some(ScaledFeature::Kept { deviation, .. }) => {
                     unit = *deviation;
@@ -589,7 +579,8 @@ impl<'a> RowsInput<'a> {
                 features: &features,
                 clusters: self.table.clusters.as_deref(),
                 weights: self.table.weights.as_deref(),
-                subset: Some(subset),
+                // Rows ascend, so as many as there are means all of them.
+                subset: (subset.len() < self.table.n_rows()).then_some(subset),
             },
             n_threads,
         )
