@@ -54,7 +54,8 @@ fn count_line(text: &str, at: usize, counts: &mut MarkdownCounts) {
         }
         return;
     }
-    let mut at = at;
+    let indent = bytes[at..].iter().take_while(|byte| **byte == b' ').count();
+    let mut at = at + indent;
     // A blank line is left to the line behind it, which has the item.
     while let Some(length) = space_at(text, at) {
         if bytes[at] == b'\n' {
