@@ -313,7 +313,7 @@ def main():
     parser.add_argument("--output", default=TARGET, type=pathlib.Path)
     parser.add_argument("--bytes-max", type=int, default=2_900_000)
     parser.add_argument("--joint-min", type=float, default=6e-6, help="rarer n-grams are not looked at")
-    parser.add_argument("--gain-min", type=float, default=4e-6, help="entries that change less are not kept")
+    parser.add_argument("--gain-min", type=float, default=2.5e-4, help="entries that change less are not kept")
     parser.add_argument("--hopeless", type=float, default=6.0, help="nats behind the best that count as equal")
     parser.add_argument("--development", help="write the texts for choosing constants here, as JSON lines")
     options = parser.parse_args()

@@ -1,12 +1,15 @@
 //! Measures the annotators on files of JSON lines: how often a language is right, and how long labels take. `benches/language.py` and `benches/style.py` run it.
 //!
-//! `annotate language FILE…` reads `{"lang": code, "text": …}`; `annotate style FILE…` reads `{"text": …}`.
+//! `annotate language FILE…` reads `{"lang": code, "text": …}`; `annotate style FILE…` reads `{"text": …}`; `annotate duplicates N` makes up N prompts.
 
 #![expect(clippy::print_stdout, reason = "it prints what it measured")]
 
-use std::{collections::BTreeMap, error::Error, fs, hint::black_box, time::Instant};
+use std::{
+    collections::BTreeMap, error::Error, fmt::Write as _, fs, hint::black_box, time::Instant,
+};
 
 use agon_content::annotate::{
+    duplicates::{DuplicateOptions, DuplicateScan},
     language::{LanguageAnswer, detect_language},
     style::{Encoding, commonmark_counts, markdown_counts, text_counts},
 };
@@ -15,6 +18,9 @@ use serde_json::{Value, json};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let command = arguments.next().unwrap_or_default();
+    if command == "duplicates" {
+        return duplicates(arguments.next().unwrap_or_default().parse()?);
+    }
     let mut rows = Vec::new();
     for path in arguments {
         for line in fs::read_to_string(&path)?.lines() {
@@ -24,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match command.as_str() {
         "language" => language(&rows),
         "style" => style(&rows),
-        _ => return Err("usage: annotate language|style FILE…".into()),
+        _ => return Err("usage: annotate language|style FILE… or duplicates N".into()),
     }
     Ok(())
 }
@@ -133,4 +139,41 @@ fn style(rows: &[Value]) {
             "tokens": {"cl100k": tokens(Encoding::Cl100k), "o200k": tokens(Encoding::O200k)},
         })
     );
+}
+
+/// Prints, as one JSON object, how long two passes over `n_rows` prompts of about 400 characters take: a quarter repeat an earlier one, another quarter nearly.
+fn duplicates(n_rows: u64) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
+    let mut scan = DuplicateScan::new(DuplicateOptions::default())?;
+    for row in 0..n_rows {
+        let mut prompt = String::new();
+        // The prompt of a row is that of the next even one below for half of the rows.
+        let mut state = if row % 4 < 2 { row } else { row - 2 };
+        for _ in 0..40 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(row % 2 + 1);
+            write!(prompt, "{:x} ", state >> 32)?;
+        }
+        if row % 4 == 3 {
+            prompt.push_str("please");
+        }
+        scan.add(&prompt, None);
+    }
+    let found = scan.finish();
+    let n_repeated = (0..found.n_rows())
+        .filter_map(|row| found.label(row))
+        .filter(|label| label.n_cluster > 1)
+        .count();
+    println!(
+        "{}",
+        json!({
+            "rows": n_rows,
+            "exact": found.n_exact(),
+            "clusters": found.n_clusters(),
+            "repeated": n_repeated,
+            "seconds": start.elapsed().as_secs_f64(),
+        })
+    );
+    Ok(())
 }

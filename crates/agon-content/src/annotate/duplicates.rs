@@ -441,7 +441,6 @@ impl Signer {
                 mixed(hash ^ u64::from(u32::from(*letter)))
             });
             for (least, factor) in least.iter_mut().zip(&self.factors) {
-                #[expect(clippy::cast_possible_truncation, reason = "the upper half")]
                 let value = (hash.wrapping_mul(*factor) >> 32) as u32;
                 *least = value.min(*least);
             }

@@ -105,7 +105,7 @@ pub(super) static LANGUAGES: &[Entry] = &[
     common("nb", "Norwegian"),
     common("ne", "Nepali"),
     common("nl", "Dutch"),
-    common("nn", "Norwegian Nynorsk"),
+    rare("nn", "Norwegian Nynorsk"),
     rare("ny", "Nyanja"),
     rare("oc", "Occitan"),
     rare("om", "Oromo"),

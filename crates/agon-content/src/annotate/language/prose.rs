@@ -151,18 +151,20 @@ const fn ends_clause(character: char) -> bool {
 /// Whether a line that no fence marks looks like a line of a program.
 fn is_code(line: &str) -> bool {
     let line = line.trim();
-    if PATTERNS.statement.is_match(line) {
+    if line.ends_with(['{', '}'])
+        || line.ends_with(';') && line.contains(['(', '='])
+        || PATTERNS.statement.is_match(line)
+    {
         return true;
     }
-    let n_letters = line
-        .chars()
-        .filter(|character| character.is_alphabetic())
-        .count();
     let n_signs = line
         .bytes()
         .filter(|byte| b"{}[]<>;=_+*/\\|&^%$#@".contains(byte))
         .count();
-    n_signs >= 3 && n_signs * 4 >= n_letters
+    n_signs >= 3 && {
+        let is_letter = |character: &char| character.is_alphabetic();
+        n_signs * 4 >= line.chars().filter(is_letter).count()
+    }
 }
 
 struct Patterns {
@@ -171,6 +173,7 @@ struct Patterns {
     statement: Regex,
 }
 
+/// Word characters are those of ASCII: names in programs and addresses have no others, and tables of Unicode are slow.
 static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     // Expect safety: the patterns are constants, and every test of this module compiles them.
     let compile = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
@@ -179,15 +182,16 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
         spans: compile(r"`[^`]*`|\$\$[^$]*\$\$|\$[^$\s][^$]*\$"),
         // Addresses, mail and handles, markup, commands of formulas, files and identifiers.
         not_prose: compile(concat!(
-            r"(?i:https?|ftp)://\S+|(?i:www)\.\S+|[\w.+-]+@[\w-]+\.[\w.-]+|@\w+",
-            r"|<[/!a-zA-Z][^<>]*>|&[a-zA-Z]+;|\\[a-zA-Z]+|\b\w+[./\\_]\w[\w./\\]*\b",
+            r"(?:https?|HTTPS?|ftp)://\S+|www\.\S+|(?-u:[\w.+-]+@[\w-]+\.[\w.-]+|@\w+)",
+            r"|<[/!a-zA-Z][^<>]*>|&[a-zA-Z]+;|\\[a-zA-Z]+|(?-u:\b\w+[./\\_]\w[\w./\\]*)",
         )),
         statement: compile(concat!(
-            r"^(?:import [\w.]+(?: as \w+)?;?$|from [\w.]+ import |def \w+\(|class \w+[(:{]|#include\b|#!/|",
-            r"(?:public|private|static|const|let|var|int|void|return|func|fn|package|using|namespace)\s.*[;{(=]|",
-            r"(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*\b(?:FROM|INTO|SET|TABLE)\b|",
-            r"[\w.\[\]]+ ?[-+*/|&]?= ?\S|[\w.]+\([^()]*\);?$|.*\w[(=].*;$|.*[{}]$|",
-            r"(?:sudo|pip|apt|npm|git|docker|cd|ls|cargo) [\w./-]+|\$ |>>> |</?\w+[^>]*>$)"
+            r"^(?:import [a-zA-Z_.]+(?: as [a-z]+)?;?$|from [a-zA-Z_.]+ import |def [a-zA-Z0-9_]+\(|class [a-zA-Z0-9_]+[(:]|#include\s|#!/|",
+            r"(?:public|private|static|const|let|var|int|void|return|func|fn|package|using|namespace) [^;{(=]*(?:;$|= ?)|",
+            r"(?:SELECT|INSERT|UPDATE|DELETE|CREATE) [^;]* (?:FROM|INTO|SET|TABLE) |",
+            r"[a-zA-Z0-9_.\[\]]+ ?[-+*/|&]?= ?[^ =]|[a-zA-Z0-9_.]+\([^()]*\);?$|",
+            r"(?:sudo [a-z]|(?:pip|apt|npm|cargo) (?:install|run|build|test)|git (?:add|clone|commit|push|pull)|docker (?:run|build)) ?|",
+            r"\$ |>>> |</?[a-z]+[^>]*>$)"
         )),
     }
 });

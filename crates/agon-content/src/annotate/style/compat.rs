@@ -21,8 +21,16 @@ pub fn markdown_counts(answers: &[&str]) -> MarkdownCounts {
     };
     let mut counts = MarkdownCounts::default();
     let mut line = 0;
-    while line < text.len() {
-        count_line(&text, line, &mut counts);
+    while let Some(first) = text.as_bytes().get(line) {
+        match first {
+            // Most lines are empty or begin with a letter.
+            b'\n' => {
+                line += 1;
+                continue;
+            }
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            _ => count_line(&text, line, &mut counts),
+        }
         match memchr(b'\n', &text.as_bytes()[line..]) {
             Some(end) => line += end + 1,
             None => break,
@@ -46,7 +54,8 @@ fn count_line(text: &str, at: usize, counts: &mut MarkdownCounts) {
         }
         return;
     }
-    let mut at = at;
+    let indent = bytes[at..].iter().take_while(|byte| **byte == b' ').count();
+    let mut at = at + indent;
     // A blank line is left to the line behind it, which has the item.
     while let Some(length) = space_at(text, at) {
         if bytes[at] == b'\n' {
@@ -122,11 +131,13 @@ fn count_bold(bytes: &[u8], counts: &mut MarkdownCounts) {
                     *next = end + 2;
                 }
                 // Of three marks, the span may begin at the second.
-                Some(end) if end == inside => {}
+                Some(end) if end == inside => *next = at + 1,
                 // Nothing else can begin before the end.
                 Some(end) => *next = end,
                 None => *next = bytes.len(),
             }
+            // The second mark is either part of the span or begins the next one.
+            at += usize::from(*next > at + 1);
         }
         at += 1;
     }
