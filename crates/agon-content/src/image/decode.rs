@@ -97,7 +97,7 @@ fn read_samples(
         PictureFormat::Bmp => {
             let decoder = open(header, BmpDecoder::new(Cursor::new(bytes)))?;
             (
-                read_pixels(decoder, header, limits)?,
+                without_empty_alpha(read_pixels(decoder, header, limits)?),
                 Profile::from_icc(header.icc),
             )
         }
@@ -145,6 +145,16 @@ fn read_samples(
         }
     };
     Ok((Samples::Light(pixels), profile))
+}
+
+/// A BMP that is transparent everywhere was written by a program that left the field empty: it is shown opaque, as browsers do.
+fn without_empty_alpha(pixels: DynamicImage) -> DynamicImage {
+    match pixels {
+        DynamicImage::ImageRgba8(pixels) if pixels.pixels().all(|pixel| pixel.0[3] == 0) => {
+            DynamicImage::ImageRgb8(DynamicImage::ImageRgba8(pixels).into_rgb8())
+        }
+        pixels => pixels,
+    }
 }
 
 /// A GIF with a small block of zeros behind the pixel data of its first frame.

@@ -28,8 +28,9 @@ pub(super) fn read(
 ) -> Result<Samples, ImageError> {
     let sample_bytes = u64::from(colours.n_bits.div_ceil(8)) * u64::from(colours.n_samples);
     let n_pixels = u64::from(header.width_px) * u64::from(header.height_px);
-    // At least three bytes a pixel come out, whatever went in.
-    check_memory(n_pixels.saturating_mul(sample_bytes.max(3)), header, limits)?;
+    // At least three bytes a pixel come out, whatever went in; planes are copied together.
+    let pixel_bytes = sample_bytes.max(3) * if colours.is_planar { 2 } else { 1 };
+    check_memory(n_pixels.saturating_mul(pixel_bytes), header, limits)?;
     let refuse = |error: TiffError| match error {
         TiffError::UnsupportedError(_) => ImageError::UnsupportedForm {
             format: header.format,

@@ -110,7 +110,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<ListEntry>, ListError> {
     for item in items {
         // Items are parts of the text, so that their addresses tell their lines.
         let at = item.get().as_ptr().addr() - text.as_ptr().addr();
-        line += line_at(text[counted_to..].as_bytes(), at - counted_to) - 1;
+        line += line_at(&text.as_bytes()[counted_to..], at - counted_to) - 1;
         counted_to = at;
         let raw: Raw = serde_json::from_str(item.get()).map_err(|source| ListError::Json {
             line: line + source.line().max(1) - 1,

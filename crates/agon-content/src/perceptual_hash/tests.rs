@@ -186,7 +186,7 @@ fn a_turned_picture_matches_by_the_turn_that_leads_to_it() {
         let (matched, distance) = found.matches(turned.hash()).unwrap();
         assert_eq!(matched, turn);
         // The box filter reaches further to one side than to the other, so that a turned picture is not blurred quite alike.
-        assert!(distance <= 20, "{turn} differs by {distance}");
+        assert!(distance <= DISTANCE_MAX, "{turn} differs by {distance}");
     }
 }
 

@@ -19,6 +19,7 @@ mod tag {
     pub(super) const STRIP_OFFSETS: u16 = 273;
     pub(super) const SAMPLES_PER_PIXEL: u16 = 277;
     pub(super) const ROWS_PER_STRIP: u16 = 278;
+    pub(super) const PLANAR: u16 = 284;
     pub(super) const STRIP_BYTE_COUNTS: u16 = 279;
     pub(super) const COLOUR_MAP: u16 = 320;
     pub(super) const TILE_WIDTH: u16 = 322;
@@ -51,6 +52,8 @@ pub(in super::super) struct TiffColours {
     pub(in super::super) n_bits: u32,
     /// Samples of one pixel.
     pub(in super::super) n_samples: u32,
+    /// Whether samples lie plane by plane and not pixel by pixel.
+    pub(in super::super) is_planar: bool,
     /// Whether the first extra sample is transparency, and whether colours are multiplied by it.
     pub(in super::super) alpha: Option<Alpha>,
     /// Red, green and blue of all entries, 16 bits each, one colour after the other.
@@ -102,7 +105,7 @@ pub(super) fn scan<'a>(
     };
     let sample_bytes = u64::from(colours.n_bits.div_ceil(8)) * u64::from(colours.n_samples);
     header.tiff = Some(colours);
-    Ok(scan_pieces(
+    scan_pieces(
         bytes,
         directory,
         &Cost {
@@ -111,7 +114,7 @@ pub(super) fn scan<'a>(
             is_jpeg: compression == JPEG,
             pixel_bytes: sample_bytes,
         },
-    )?)
+    )
 }
 
 /// The file with its palette's entries called levels of grey, so that a decoder that knows no palettes hands them out.
@@ -152,12 +155,13 @@ fn count_pages(first: Directory<'_>) -> u32 {
 }
 
 fn removed(directory: Directory<'_>) -> Removed {
-    let mut removed = Removed::default();
-    removed.metadata = tag::METADATA.into_iter().any(|tag| directory.has(tag));
-    removed.credentials = directory.has(tag::C2PA);
-    if directory.has(GPS) {
-        (removed.metadata, removed.position) = (true, true);
-    }
+    let position = directory.has(GPS);
+    let mut removed = Removed {
+        metadata: position || tag::METADATA.into_iter().any(|tag| directory.has(tag)),
+        position,
+        credentials: directory.has(tag::C2PA),
+        trailing_data: false,
+    };
     if let Some(xmp) = directory.bytes(tag::XMP) {
         removed.xmp(xmp);
     }
@@ -176,14 +180,22 @@ fn colours(directory: Directory<'_>) -> Option<TiffColours> {
         photometric: directory.number(tag::PHOTOMETRIC)?,
         n_bits: bits.map_or(Some(1), |bits| bits.into_iter().max())?,
         n_samples: directory.number(tag::SAMPLES_PER_PIXEL).unwrap_or(1).max(1),
+        is_planar: directory.number(tag::PLANAR) == Some(2),
         alpha,
         palette: directory.numbers(tag::COLOUR_MAP).unwrap_or_default(),
-        // ITU-R BT.601 and full range are the defaults (TIFF 6.0, section 21).
+        // ITU-R BT.601 and full range are the defaults (TIFF 6.0, section 21), and stand in for values that cannot be meant.
         luma: fractions(tag::YCBCR_COEFFICIENTS)
             .try_into()
+            .ok()
+            .filter(|luma: &[f32; 3]| luma.iter().all(|share| (0.01..1.0).contains(share)))
             .unwrap_or([0.299, 0.587, 0.114]),
         reference: fractions(tag::REFERENCE_BLACK_WHITE)
             .try_into()
+            .ok()
+            .filter(|reference: &[f32; 6]| {
+                let pairs = reference.as_chunks::<2>().0;
+                pairs.iter().all(|[black, white]| white - black >= 1.0)
+            })
             .unwrap_or([0.0, 255.0, 128.0, 255.0, 128.0, 255.0]),
     })
 }
