@@ -1,5 +1,6 @@
 //! Stories on the command line, with the built binary.
 
+mod annotate;
 mod check;
 mod import;
 mod rank;
