@@ -61,14 +61,9 @@ pub(crate) fn train(
             .fold(1e-9_f64, |max, weight| max.max(weight.abs()));
         let scale = largest / 127.0;
         for (bucket, weight) in weights.iter().enumerate() {
-            #[expect(clippy::cast_possible_truncation, reason = "at most 127 by the scale")]
             let small = (weight / scale).round() as i8;
             model.weights[bucket * names.len() + idx] = small;
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a file holds single precision"
-        )]
         model.classes.push(Class {
             name: (*name).to_owned(),
             scale: scale as f32,
@@ -184,8 +179,7 @@ pub(crate) fn choose_thresholds(
         class.false_to = percents(2..=49)
             .map(|percent| percent / 100.0)
             .filter(|to| *to < class.true_from)
-            .filter(|to| share(&|score| score <= f64::from(*to), false) >= choice.absence_min)
-            .last()
+            .rfind(|to| share(&|score| score <= f64::from(*to), false) >= choice.absence_min)
             .unwrap_or(0.02);
     }
 }
@@ -199,6 +193,13 @@ pub(crate) struct Measured {
     n_unknown: u32,
     n_false_said: u32,
     n_false_right: u32,
+}
+
+impl Measured {
+    /// The harmonic mean of precision and recall; what is unknown counts as not found.
+    pub(crate) fn f1(&self) -> f64 {
+        2.0 * f64::from(self.n_right) / f64::from((self.n_said + self.n_true).max(1))
+    }
 }
 
 pub(crate) fn measure<'e>(
@@ -229,11 +230,12 @@ impl fmt::Display for Measured {
         let share = |part: u32, whole: u32| f64::from(part) / f64::from(whole.max(1));
         write!(
             f,
-            "true {:5}  unknown {:5}  precision {:.3}  recall {:.3}  right when false {:.3}",
+            "true {:4}  unknown {:4}  precision {:.3}  recall {:.3}  F1 {:.3}  right when false {:.3}",
             self.n_true,
             self.n_unknown,
             share(self.n_right, self.n_said),
             share(self.n_right, self.n_true),
+            self.f1(),
             share(self.n_false_right, self.n_false_said),
         )
     }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Inputs: the templates in `models/templates/` and `models/refusal/` and the prompts in `models/natural.tsv`, which are ours, and the labelled prompts of Arena-Hard v2 and MT-bench in `AGON_TESTDATA/text/categories`, which are read and not kept.
-//! Outputs: `models/categories.bin` and `models/refusal.bin`, and on standard output how they do on what they did not see.
+//! Outputs: `models/categories.bin` and `models/refusal.bin`, and `models/report.txt`, how they do on what they did not see.
 //! No clock, no thread and no random number from outside takes part.
 
 #![expect(
@@ -18,7 +18,7 @@ mod examples;
 mod logistic;
 mod templates;
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 use agon_content::annotate::category::{WORDS_LABEL, linear::Model};
 
@@ -49,7 +49,7 @@ fn main() {
         precision_min: 0.88,
         absence_min: 0.97,
     };
-    make(
+    let mut report = make(
         &root.join("models/categories.bin"),
         &names,
         &examples,
@@ -62,11 +62,25 @@ fn main() {
         n_buckets: 1 << 14,
         ..choice
     };
-    make(&root.join("models/refusal.bin"), &names, &examples, &choice);
+    report.push_str(&make(
+        &root.join("models/refusal.bin"),
+        &names,
+        &examples,
+        &choice,
+    ));
+    fs::write(root.join("models/report.txt"), &report).unwrap();
+    print!("{report}");
 }
 
-/// Trains, writes the file, and says how well it does on texts that it did not see.
-fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) {
+fn is_family_held_out(example: &Example) -> bool {
+    matches!(example.source, Source::Template { is_held_out: true })
+}
+
+/// Whether an example belongs to a part that is measured.
+type IsOf = fn(&Example) -> bool;
+
+/// Trains and writes the file, and returns how well it does on texts that it did not see.
+fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) -> String {
     let is_kept =
         |example: &Example| !matches!(example.source, Source::Labelled { is_held_out: true });
     let mut model = train(names, examples, choice.n_buckets, &is_kept);
@@ -78,34 +92,35 @@ fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) {
     }
     let bytes = model.to_bytes();
     fs::write(path, &bytes).unwrap();
-    println!("{}: {} bytes", path.display(), bytes.len());
+    let name = path.file_name().unwrap().to_string_lossy();
+    let mut report = format!("{name}: {} bytes\n", bytes.len());
     for class in &model.classes {
-        println!(
+        writeln!(
+            report,
             "  {:20} true from {:.2}, false to {:.2}",
             class.name, class.true_from, class.false_to
-        );
+        )
+        .unwrap();
     }
 
     // The families are held out from another model with the same thresholds, as the one that is kept has seen them.
-    let is_family_held_out =
-        |example: &Example| matches!(example.source, Source::Template { is_held_out: true });
     let mut other = train(names, examples, choice.n_buckets, &|example| {
         is_kept(example) && !is_family_held_out(example)
     });
     for (class, kept) in other.classes.iter_mut().zip(&model.classes) {
         (class.true_from, class.false_to) = (kept.true_from, kept.false_to);
     }
-    let parts: [(&str, &Model, &dyn Fn(&Example) -> bool); 4] = [
-        ("unseen families, English", &other, &|example| {
+    let parts: [(&str, &Model, IsOf); 4] = [
+        ("unseen families, English", &other, |example| {
             is_family_held_out(example) && example.is_english
         }),
-        ("unseen families, other languages", &other, &|example| {
+        ("unseen families, other languages", &other, |example| {
             is_family_held_out(example) && !example.is_english
         }),
         (
             "Arena-Hard and MT-bench, held out, English",
             &model,
-            &|example| {
+            |example| {
                 matches!(example.source, Source::Labelled { is_held_out: true })
                     && example.is_english
             },
@@ -113,14 +128,15 @@ fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) {
         (
             "Arena-Hard and MT-bench, held out, other languages",
             &model,
-            &|example| {
+            |example| {
                 matches!(example.source, Source::Labelled { is_held_out: true })
                     && !example.is_english
             },
         ),
     ];
     for (part, measured, is_of) in parts {
-        println!("{part}");
+        let mut scores = Vec::new();
+        let mut lines = String::new();
         for (idx, class) in measured.classes.iter().enumerate() {
             let counts = measure(
                 measured,
@@ -128,8 +144,15 @@ fn make(path: &Path, names: &[&str], examples: &[Example], choice: &Choice) {
                 examples.iter().filter(|example| is_of(example)),
             );
             if counts.n_true > 0 {
-                println!("  {:20} {counts}", class.name);
+                scores.push(counts.f1());
+                writeln!(lines, "  {:20} {counts}", class.name).unwrap();
             }
         }
+        if !scores.is_empty() {
+            let n_scores = f64::from(u32::try_from(scores.len()).unwrap());
+            let macro_f1 = scores.iter().sum::<f64>() / n_scores;
+            write!(report, "{part}, macro F1 {macro_f1:.3}\n{lines}").unwrap();
+        }
     }
+    report
 }

@@ -254,10 +254,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of rows are far below 2^53"
-)]
 const fn float(count: u64) -> f64 {
     count as f64
 }

@@ -203,10 +203,6 @@ impl Reader {
         }
         hash ^= hash >> 32;
         hash = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the upper half of a hash is as good as the whole"
-        )]
         let bucket = (hash >> 32) as u32 & self.mask;
         self.buckets.push(bucket);
     }
@@ -225,6 +221,15 @@ pub struct Class {
     pub true_from: f32,
     /// Probability up to which it is taken not to hold.
     pub false_to: f32,
+}
+
+/// What a model says of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scores {
+    /// The probability of each class, in their order.
+    pub probabilities: Vec<f64>,
+    /// The share of the text's buckets that have a weight for any class. What chance gives is the share of all buckets that have one.
+    pub coverage: f64,
 }
 
 /// Several classes over the same buckets.
@@ -318,24 +323,36 @@ impl Model {
 
     /// The probability of each class, in their order.
     pub fn probabilities(&self, text: &str) -> Vec<f64> {
+        self.scores(text).probabilities
+    }
+
+    /// The probabilities, and how much of the text they rest on.
+    pub fn scores(&self, text: &str) -> Scores {
         let n_classes = self.classes.len();
         let buckets = buckets(text, self.n_buckets);
         let mut sums = vec![0_i32; n_classes];
+        let mut n_known = 0_u32;
         for &bucket in &buckets {
-            let row = self.row(bucket, n_classes);
-            for (sum, weight) in sums.iter_mut().zip(&self.weights[row]) {
+            let row = &self.weights[self.row(bucket, n_classes)];
+            n_known += u32::from(row.iter().any(|weight| *weight != 0));
+            for (sum, weight) in sums.iter_mut().zip(row) {
                 *sum += i32::from(*weight);
             }
         }
         // A text has fewer than 2^32 buckets.
-        let norm = f64::from(u32::try_from(buckets.len().max(1)).unwrap_or(u32::MAX)).sqrt();
-        self.classes
-            .iter()
-            .zip(sums)
-            .map(|(class, sum)| {
-                sigmoid(f64::from(class.bias) + f64::from(class.scale) * f64::from(sum) / norm)
-            })
-            .collect()
+        let n_found = f64::from(u32::try_from(buckets.len().max(1)).unwrap_or(u32::MAX));
+        let norm = n_found.sqrt();
+        Scores {
+            probabilities: self
+                .classes
+                .iter()
+                .zip(sums)
+                .map(|(class, sum)| {
+                    sigmoid(f64::from(class.bias) + f64::from(class.scale) * f64::from(sum) / norm)
+                })
+                .collect(),
+            coverage: f64::from(n_known) / n_found,
+        }
     }
 
     fn row(&self, bucket: u32, n_classes: usize) -> Range<usize> {

@@ -1,6 +1,7 @@
 //! Categories by rules: code by parser and content, images that are not there, and whom to believe.
 
 use agon_domain::Sides;
+use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{
@@ -189,4 +190,19 @@ fn battles_of_the_arena_are_code_where_the_arena_says_so() {
     }
     assert_eq!(rows.len(), 39);
     assert_eq!(differing, Vec::<String>::new());
+}
+
+proptest! {
+    #[test]
+    fn any_text_has_code_or_none(
+        text in prop_oneof![any::<String>(), "(```|~~~|> |- |    |\n|plaintext|markdown|git|x){0,24}"],
+    ) {
+        let n_lines = text.lines().count();
+        for block in code_blocks(&text) {
+            prop_assert!(*block.lines.start() >= 1 && *block.lines.end() <= n_lines.max(1));
+        }
+        if reasons(&text).contains(&"backticks") {
+            prop_assert!(text.contains("```"));
+        }
+    }
 }

@@ -28,6 +28,11 @@ pub const WORDS_LABEL: [Category; 10] = [
     Category::InstructionFollowing,
 ];
 
+/// Share of a prompt's features that the model has to know before it says `false`.
+///
+/// Prompts in the languages that it was trained on have 0.8 and more, and text in languages that it never saw mostly less than this, as half of its buckets are in use.
+const COVERAGE_MIN: f64 = 0.7;
+
 static MODEL: LazyLock<Model> = LazyLock::new(|| {
     Model::from_bytes(include_bytes!("../../../models/categories.bin"))
         // Unwrap safety: the file is part of the binary, and the tests of this module read it.
@@ -36,19 +41,24 @@ static MODEL: LazyLock<Model> = LazyLock::new(|| {
 
 /// The labels that the words of the prompts suggest, one for each of [`WORDS_LABEL`].
 ///
+/// In a language that the model does not know, it may say `true` and never `false`.
 /// What an image holds, its prompt can only hint at: `diagram`, `homework`, `humor` and `ocr` are `true` or `unknown` when there is an image, never `false`.
 /// Without an image the categories that are about one are `unknown` here and `false` in [`super::label_by_rules`].
 pub fn label_by_words(content: &Content<'_>) -> Vec<CategoryLabel> {
-    let probabilities = MODEL.probabilities(&content.joined_prompts());
+    let scores = MODEL.scores(&content.joined_prompts());
+    let is_known = scores.coverage >= COVERAGE_MIN;
     MODEL
         .classes
         .iter()
-        .zip(probabilities)
+        .zip(scores.probabilities)
         .filter_map(|(class, probability)| {
             Some((Category::from_spelling(&class.name)?, class, probability))
         })
         .map(|(category, class, probability)| {
-            let label = verdict(category, class, probability, content.has_image);
+            let label = match verdict(category, class, probability, content.has_image) {
+                Label::False if !is_known => Label::Unknown,
+                label => label,
+            };
             CategoryLabel {
                 category,
                 label,

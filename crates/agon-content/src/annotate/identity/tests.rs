@@ -1,10 +1,9 @@
 //! Tests of the identity annotator: what it finds, what it leaves alone, what it costs, and the shared test data.
 
-use std::{path::PathBuf, time::Instant};
-
-use serde_json::Value;
+use std::time::Instant;
 
 use super::*;
+use crate::annotate::tests::{json_lines, shared, tab_separated};
 
 fn annotator() -> IdentityAnnotator {
     IdentityAnnotator::new(&[]).unwrap()
@@ -45,6 +44,37 @@ fn check_no_leaks(cases: &[&str]) {
         .map(|(text, mentions)| format!("{text:?}: {mentions:?}"))
         .collect();
     assert!(alarms.is_empty(), "{}", alarms.join("\n"));
+}
+
+#[test]
+fn cases_that_users_reported_are_told_apart() {
+    let annotator = annotator();
+    let rows = tab_separated(include_str!("../../../fixtures/identity/cases.tsv"));
+    for row in &rows {
+        let [place, expected, text] = row.as_slice() else {
+            panic!("{row:?}");
+        };
+        let mentions = match place.as_str() {
+            "prompt" => annotator.prompt(text),
+            "answer" => annotator.answer(text, false),
+            other => panic!("{other}"),
+        };
+        let names: Vec<&str> = mentions
+            .iter()
+            .flat_map(|mention| &mention.named)
+            .map(|named| named.name.as_str())
+            .collect();
+        match expected.as_str() {
+            "none" => assert_eq!(mentions, [], "{text}"),
+            "probe" => assert!(!mentions.is_empty(), "{text}"),
+            expected => {
+                for name in expected.split(',') {
+                    assert!(names.contains(&name), "{text}: {names:?}");
+                }
+            }
+        }
+    }
+    assert_eq!(rows.len(), 28);
 }
 
 #[test]
@@ -488,27 +518,6 @@ fn hostile_texts_take_linear_time_and_break_nothing() {
         );
         assert!(all.as_secs() < 20, "{name}: {all:?}");
     }
-}
-
-/// The bytes of a file of the shared test data, or `None` after saying that it is absent.
-fn shared(path: &str) -> Option<Vec<u8>> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a test reads where the shared data are"
-    )]
-    let folder = std::env::var("AGON_TESTDATA");
-    let Ok(folder) = folder else {
-        println!("AGON_TESTDATA is not set: `{path}` is not read");
-        return None;
-    };
-    Some(std::fs::read(PathBuf::from(folder).join(path)).unwrap())
-}
-
-fn json_lines(bytes: &[u8]) -> Vec<Value> {
-    String::from_utf8_lossy(bytes)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 /// Kinds and passages of all mentions in an answer.

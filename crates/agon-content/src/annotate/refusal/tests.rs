@@ -1,5 +1,6 @@
 //! Refusals on our own cases, on XSTest, and on ordinary answers.
 
+use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{Refusal, RefusalLabel, refusal, refusal_category, side_refusal};
@@ -220,4 +221,31 @@ fn ordinary_answers_are_no_refusals() {
         [(false, false), (false, true), (true, true)],
         "{of_battles:#?}"
     );
+}
+
+#[test]
+fn an_answer_is_judged_in_bounded_time() {
+    let answer = "I can't say much about the weather in Bergen, so here is a list: ".repeat(2_000);
+    let _ = refusal(&answer);
+    let start = std::time::Instant::now();
+    let _ = refusal(&answer);
+    let long = start.elapsed();
+    println!("{long:?} for an answer of {} bytes", answer.len());
+    assert!(long.as_secs() < 5, "{long:?}");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_judged_and_its_evidence_is_a_part_of_it(
+        text in prop_oneof![
+            any::<String>(),
+            "(I’m sorry|Sorry|\"|“|```|İ|ẞ|抱歉，|Es tut mir leid)[ ,]{0,2}(but I can’t help|I won't|我无法提供|kann ich nicht helfen)[ .\"”`]{0,3}\\PC{0,40}",
+        ],
+    ) {
+        let found = refusal(&text);
+        prop_assert!((0.0..=1.0).contains(&found.confidence));
+        if let Some(span) = found.evidence {
+            prop_assert!(text.get(span).is_some_and(|passage| !passage.is_empty()));
+        }
+    }
 }

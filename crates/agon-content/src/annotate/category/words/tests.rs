@@ -264,3 +264,16 @@ fn a_prompt_is_labelled_in_microseconds() {
     // A tool that is built without optimisation on a busy machine is far slower; a mistake in the order of growth is slower still.
     assert!(each.as_millis() < 20, "{each:?}");
 }
+
+#[test]
+fn in_an_unknown_language_nothing_is_denied() {
+    for text in [
+        "Ποιοι ήταν οι λόγοι για την παρακμή της αυτοκρατορίας και τι ακολούθησε;",
+        "הסבר את הסיבות לשקיעת האימפריה ומה בא אחריה",
+        "რა იყო იმპერიის დაცემის მიზეზები და რა მოჰყვა მას?",
+    ] {
+        for label in labels(text, false) {
+            assert_ne!(label.label, Label::False, "{text} {label:?}");
+        }
+    }
+}
