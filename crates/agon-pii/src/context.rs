@@ -140,17 +140,28 @@ impl Lexicon {
         for hit in self.automaton.find_overlapping_iter(lower) {
             let (start, end) = (hit.start(), hit.end());
             let word = self.words[hit.pattern().as_usize()];
-            // Short words count only whole; longer ones may be inflected or the first part of a compound.
-            let whole = word.chars().count() <= 3 && word.ends_with(|last: char| joins(last));
-            if starts_word(lower, start) && (!whole || ends_word(lower, end)) {
-                work::count(1);
-                // An inflected or compound word ends where its letters end.
-                let tail: usize = if word.ends_with(|last: char| joins(last)) {
-                    lower[end..]
-                        .chars()
-                        .take_while(|next| joins(*next) && !next.is_ascii_digit())
-                        .map(char::len_utf8)
-                        .sum()
+            if !starts_word(lower, start) {
+                continue;
+            }
+            work::count(1);
+            // An inflected or compound word ends where its letters end.
+            let tail = || {
+                lower[end..]
+                    .chars()
+                    .take_while(|next| joins(*next) && !next.is_ascii_digit())
+            };
+            let joined = word.ends_with(|last: char| joins(last));
+            // Short words count only whole or with one more letter; longer ones may be inflected or begin a compound.
+            let tail_max = match word.chars().count() {
+                0..=3 => 0,
+                4 => 1,
+                _ => usize::MAX,
+            };
+            let is_whole =
+                !joined || tail_max == usize::MAX || tail().take(tail_max + 1).count() <= tail_max;
+            if is_whole && (tail_max > 0 || !joined || ends_word(lower, end)) {
+                let tail: usize = if joined {
+                    tail().map(char::len_utf8).sum()
                 } else {
                     0
                 };

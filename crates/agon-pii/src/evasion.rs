@@ -92,6 +92,12 @@ fn signs_in_words<'t>(text: &'t str, lower: &str) -> Option<View<'t>> {
                 && !text[last..*start].trim().contains(' ')
         });
         // “at” between blanks is a word of every sentence; a spelled full stop must follow before the next blank.
+        let before_at = !is_word
+            && hits.get(index + 1).is_some_and(|(next, _, next_sign, _)| {
+                *next_sign == "@"
+                    && next.saturating_sub(*end) <= LABEL_BYTES_MAX
+                    && !text[*end..*next].trim().contains(' ')
+            });
         let leads = !is_word
             || *sign == "@"
                 && hits.get(index + 1).is_some_and(|(next, _, next_sign, _)| {
@@ -102,7 +108,7 @@ fn signs_in_words<'t>(text: &'t str, lower: &str) -> Option<View<'t>> {
                 && hits
                     .get(index + 1)
                     .is_some_and(|(_, next_end, ..)| !is_common_word(&lower[*next_end..]));
-        if !(leads && (*sign == "@" || follows) || follows && *sign == ".") {
+        if !(leads && *sign == "@" || *sign == "." && (follows || before_at)) {
             continue;
         }
         let before = text[..*start].len() - text[..*start].trim_end_matches(' ').len();
@@ -277,6 +283,10 @@ mod tests {
         for (text, expected) in [
             ("ana [at] example [dot] com", Some("ana@example.com")),
             ("ana(at)example.com", Some("ana@example.com")),
+            (
+                "ana (dot) b (at) example (dot) com",
+                Some("ana.b@example.com"),
+            ),
             ("ana at example dot com", Some("ana@example.com")),
             ("ana arroba example punto com", Some("ana@example.com")),
             ("ana&#64;example.com", Some("ana@example.com")),

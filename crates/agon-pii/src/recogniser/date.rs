@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
     .prior(-1.2)
     .words(DATE_WORDS),
     Rule::new(E::DateOfBirth, NUMERIC)
-        .require(numeric)
+        .require(numeric_of_life)
         .prior(-0.9)
         .words(BIRTH_WORDS)
         .needs_word(),
@@ -206,6 +206,15 @@ fn numeric(value: &str) -> bool {
         } else {
             is_date(year(third), second, first) || is_date(year(third), first, second)
         }
+}
+
+/// A real day in a year that a living person may be born in; years below 1500 are Persian or Islamic.
+fn numeric_of_life(value: &str) -> bool {
+    numeric(value)
+        && value
+            .split(|character: char| !character.is_ascii_digit())
+            .filter(|part| part.len() == 4)
+            .all(|part| !part.starts_with("18"))
 }
 
 /// The year, which is the last or first number of four digits, is one a living person may be born in.

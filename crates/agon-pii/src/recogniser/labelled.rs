@@ -28,6 +28,19 @@ pub(super) const RECOGNISER: Recogniser = Recogniser {
                 "senha",
                 "wachtwoord",
                 "passwd",
+                "pw",
+                "passcode",
+                "api key",
+                "api_key",
+                "apikey",
+                "secret key",
+                "secret_key",
+                "access token",
+                "access_token",
+                "auth token",
+                "auth_token",
+                "client secret",
+                "client_secret",
                 "hasło",
                 "lösenord",
                 "parola",
@@ -150,6 +163,21 @@ const ENTITIES: &[E] = &[
     E::HealthPlanNumber,
 ];
 
+/// Labels of keys, which are longer and less like words than passwords.
+const KEY_LABELS: &[&str] = &[
+    "api key",
+    "api_key",
+    "apikey",
+    "secret key",
+    "secret_key",
+    "access token",
+    "access_token",
+    "auth token",
+    "auth_token",
+    "client secret",
+    "client_secret",
+];
+
 const VALUE_BYTES_MAX: usize = 64;
 
 /// What may stand between a label and its value without being either.
@@ -183,7 +211,7 @@ fn find(reading: &Reading<'_>, found: &mut Vec<Candidate>) {
             continue;
         };
         let value = &text[range.clone()];
-        let Some(prior) = weight(entity, value, assigned) else {
+        let Some(prior) = weight(entity, word, value, assigned) else {
             continue;
         };
         found.push(Candidate {
@@ -275,12 +303,26 @@ fn value(text: &str, label_end: usize) -> Option<(Range<usize>, bool)> {
 }
 
 /// Log-odds of a value behind the label of an entity; `None` if it cannot be one.
-fn weight(entity: E, value: &str, assigned: bool) -> Option<f64> {
+fn weight(entity: E, label: &str, value: &str, assigned: bool) -> Option<f64> {
     let n_digits = value.bytes().filter(u8::is_ascii_digit).count();
     let identifier = value
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b'.'));
     match entity {
+        E::Password if KEY_LABELS.contains(&label) => {
+            // Keys are long and of many characters; names of variables are not.
+            let one_word = value.bytes().all(|byte| {
+                byte.is_ascii_alphanumeric()
+                    || matches!(byte, b'-' | b'_' | b'.' | b'+' | b'/' | b'=')
+            });
+            (assigned
+                && one_word
+                && n_digits > 1
+                && value.len() >= 16
+                && entropy(value) >= 3.0
+                && !value.to_ascii_lowercase().contains("your"))
+            .then_some(1.5)
+        }
         E::Password => {
             let placeholder = value.contains("password")
                 || value.contains("your")
@@ -366,7 +408,7 @@ mod tests {
 
     #[test]
     fn placeholders_and_words_are_no_secrets() {
-        assert!(weight(E::Password, "hunter2!Longer", true).is_some());
+        assert!(weight(E::Password, "password", "hunter2!Longer", true).is_some());
         for value in [
             "<password>",
             "your_password1",
@@ -374,7 +416,10 @@ mod tests {
             "str",
             "hashlib.sha256(x)",
         ] {
-            assert!(weight(E::Password, value, true).is_none(), "{value}");
+            assert!(
+                weight(E::Password, "password", value, true).is_none(),
+                "{value}"
+            );
         }
     }
 }

@@ -59,6 +59,15 @@ pub(super) const RECOGNISER: Recogniser = Recogniser {
             "whatsapp",
             "cell",
             "my number",
+            "mon numéro",
+            "mi número",
+            "meine nummer",
+            "meu número",
+            "il mio numero",
+            "mijn nummer",
+            "мой номер",
+            "我的号码",
+            "numara",
             "fax",
             "text me",
             "sms",
@@ -233,6 +242,7 @@ fn judge(reading: &Reading<'_>, range: Range<usize>) -> Option<Candidate> {
     let number = digits(value);
     if number.len() > DIGITS_MAX
         || repeats_one_digit(&number)
+        || value.len() == number.len() && number.windows(2).all(|two| two[1] == (two[0] + 1) % 10)
         || value.matches('(').count() != value.matches(')').count()
     {
         return None;
@@ -284,8 +294,24 @@ fn form(value: &str, number: &[u32], language: Option<&str>) -> Option<(&'static
     if let Some(number) = international {
         let plus = value.contains('+');
         return region::is_international(number)
-            .then_some(("phone international", if plus { 2.5 } else { -0.5 }))
-            .filter(|_| plus || number.len() >= 9);
+            .then_some((
+                "phone international",
+                if plus {
+                    2.5
+                } else if value.len() > number.len() + 2 {
+                    0.2
+                } else {
+                    -1.5
+                },
+            ))
+            .filter(|_| plus || number.len() >= 9)
+            // A second group with zeros in front makes it a table.
+            .filter(|_| {
+                plus || !value
+                    .split([' ', '-', '.'])
+                    .skip(1)
+                    .any(|group| group.starts_with("00"))
+            });
     }
     if value.contains('+') {
         return None;

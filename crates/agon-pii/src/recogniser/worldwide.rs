@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         .prior(-1.5)
         .words(&[
             "card", "credit", "credit card", "visa", "mastercard", "amex", "cvv", "expires", "tarjeta", "carte", "karte",
-            "カード", "银行卡", "карта", "карты", "kreditkarte", "carta", "cartão", "信用卡", "卡号", "카드", "kort", "kart", "thẻ",
+            "カード", "银行卡", "карта", "карты", "kreditkarte", "carta", "cartão", "信用卡", "卡号", "카드", "kort", "kortnummer", "kart", "kartı", "kartım", "thẻ",
         ]),
     // The range of air travel cards is one tenth of all numbers of fifteen digits.
     Rule::new(E::CreditCard, &[r"1\d{14}", r"1\d{3}[ -]\d{5}[ -]\d{6}"])

@@ -247,7 +247,7 @@ pub(super) const RULES: &[Rule] = &[
             "uimh. psp",
             "upsp",
         ]),
-    Rule::new(E::IePassport, &[r"[a-z]{2}\d{7}", r"[a-z]\d{8}"]).words(&[
+    Rule::new(E::IePassport, &[r"[a-z]{2}\d{7}", r"c\d{8}"]).words(&[
         "~passport",
         "passport card",
         "pas éireannach",
