@@ -209,6 +209,10 @@ pub(crate) fn lower_in_place(text: &str) -> String {
     }
     let mut lower = String::with_capacity(text.len());
     for character in text.chars() {
+        if character.is_ascii() {
+            lower.push(character.to_ascii_lowercase());
+            continue;
+        }
         let mut small = character.to_lowercase();
         match (small.next(), small.next()) {
             (Some(one), None) if one.len_utf8() == character.len_utf8() => lower.push(one),
