@@ -92,6 +92,22 @@ fn options_are_checked_and_kept() {
 }
 
 #[test]
+fn one_detector_serves_many_threads() {
+    let detector = detector();
+    let text = "write to ana@example.com";
+    let counts = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| detector.find(text).len()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(counts, [1; 4]);
+}
+
+#[test]
 fn dates_are_found_on_request_only() {
     let text = "The date 2020-01-02 is near.";
     assert_eq!(detector().find(text), []);

@@ -33,15 +33,20 @@ pub(super) const RULES: &[Rule] = &[
     )
     .require(document_has_letter)
     .check(document, 10.0)
+    .lowers()
     .words(ID_CARD_WORDS),
     // The form of before 2010 has no check digit.
     Rule::new(E::DeIdCard, &[r"t\d{8}"]).words(ID_CARD_WORDS),
     Rule::new(
         E::DePassport,
-        &[r"[cfghjklmnprtvwxyz][cfghjklmnprtvwxyz0-9]{7}\d"],
+        &[
+            r"[cfghjklmnprtvwxyz][cfghjklmnprtvwxyz0-9]{7}\d",
+            r"[cfghjklmnprtvwxyz][cfghjklmnprtvwxyz0-9]{8}\d",
+        ],
     )
     .require(document_has_letter)
     .check(document, 10.0)
+    .lowers()
     .words(&[
         "reisepass",
         "passnummer",
@@ -150,17 +155,14 @@ fn document_has_letter(value: &str) -> bool {
         && value.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Nine characters with the check digit last; a tenth is one more for all nine, unless the nine are a number already.
+/// Printed are nine characters; the check digit follows as the tenth, or is taken for the ninth.
+///
+/// Nine characters alone may therefore end in any digit, so that a failed check only lowers the score.
 fn document(value: &str) -> bool {
     let value = letters_and_digits(value);
-    let right = |body: &[u8], check: u8| icao(body) == letter_value(check);
-    match value.as_slice() {
-        [body @ .., check] if body.len() == 8 => right(body, *check),
-        [body @ .., check] if body.len() == 9 => {
-            right(body, *check) && !right(&body[..8], body[8]) && body[0].is_ascii_alphabetic()
-        }
-        _ => false,
-    }
+    value
+        .split_last()
+        .is_some_and(|(check, body)| icao(body) == letter_value(*check))
 }
 
 fn social_security_date(digits: &[u32]) -> bool {
