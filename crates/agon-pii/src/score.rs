@@ -1,4 +1,4 @@
-//! From evidence to a score: log-odds that add up, and one place for every number in them.
+//! From evidence to a score: log-odds that add up, and one place for the numbers that all rules share.
 //!
 //! logit = prior(shape) + ln(1 / chance of passing the check by accident) + separators as printed + words around it + language − arithmetic or code around it;
 //! score = 1 / (1 + e^−logit).
