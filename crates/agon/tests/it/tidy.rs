@@ -14,6 +14,7 @@ use std::{
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("agon-domain", &[]),
     ("agon-ranking", &[]),
+    ("agon-pii", &[]),
     ("agon-plot", &[]),
     ("agon-providers", &["agon-domain"]),
     ("agon-content", &["agon-domain"]),
@@ -26,6 +27,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
             "agon-content",
             "agon-dataset",
             "agon-domain",
+            "agon-pii",
             "agon-plot",
             "agon-providers",
             "agon-ranking",
