@@ -29,7 +29,7 @@ use agon_store::Store;
 use metrics_exporter_prometheus::PrometheusHandle;
 use rand::Rng as _;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng as _};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use error::AppError;
@@ -72,6 +72,10 @@ struct Inner {
     board: KeptBoard,
     rating_history: Arc<AsyncMutex<KeptHistory>>,
     plots: PlotPool,
+    /// Told of every vote, for whoever works after it.
+    voted: Notify,
+    /// The newest vote whose battle is annotated, with all before it; `None` until that was looked up.
+    annotated_up_to: AsyncMutex<Option<u64>>,
     metrics: Option<PrometheusHandle>,
 }
 
@@ -126,6 +130,8 @@ impl App {
                 rating_history: Arc::default(),
                 // Half of the cores, so that plots never hold up answers.
                 plots: PlotPool::new(n_cores / 2),
+                voted: Notify::new(),
+                annotated_up_to: AsyncMutex::default(),
                 rng: Mutex::new(ChaCha20Rng::from_seed(parts.seed)),
                 config: parts.config,
                 terms: parts.terms,

@@ -4,6 +4,7 @@
 //! A label is JSON, kept with the annotator's name and version; what a label says is described in `docs/annotation.md`.
 //! Labels of vision models, which answer closed questions, are made by [`questions`].
 
+mod arena;
 mod category;
 mod content;
 mod duplicate;
@@ -24,6 +25,7 @@ use agon_dataset::Label;
 use serde_json::Value;
 
 pub use self::{
+    arena::{missing, voted_content},
     content::Content,
     duplicate::{label as duplicate_label, prompt_text},
     outcome::outcome,

@@ -253,6 +253,7 @@ impl App {
             CastVote::Recorded { vote, .. } => {
                 metrics::counter!("agon_votes_total", "winner" => winner.as_str()).increment(1);
                 tracing::info!(battle.id = %id, vote.sequence = vote.sequence, "vote recorded");
+                self.inner.voted.notify_one();
                 Ok(reveal)
             }
             CastVote::AlreadyVoted { .. } if is_repeated && reveal.winner == winner => Ok(reveal),

@@ -2,18 +2,20 @@
 
 use std::{fs, io::Write as _, path::Path};
 
-use agon_content::annotate::style::style_features;
 use agon_dataset::{
-    Error, Licence, Record, ReleaseImage, ReleaseOptions, ReleaseSummary, ReleaseWriter,
-    Unpublishable,
+    Error, Label, Licence, Record, ReleaseImage, ReleaseOptions, ReleaseSummary, ReleaseWriter,
+    RowLabels, Unpublishable,
 };
 use agon_domain::{Battle, Clock as _, SystemClock, Winner};
-use agon_store::Store;
+use agon_store::{Annotation, Store};
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
 
 use crate::{
-    app::pseudonym,
+    app::{
+        annotation::{self, Tools, stored},
+        providers, pseudonym,
+    },
     cli::{GlobalArgs, ReleaseArgs},
     commands::{
         progress::{self, Progress},
@@ -76,6 +78,9 @@ async fn release(
     let mut writer = ReleaseWriter::create(&args.output, options(config, args, created_at))
         .map_err(release_error)?;
     let newest = store.last_sequence().await?;
+    let models = providers::build(config).map_err(CommandError::usage)?;
+    let tools = Tools::new(models.iter().map(|(model, _)| model.name.as_str()))?;
+    let none = Vec::new();
     let mut after = 0;
     loop {
         progress.show(after, Some(newest.max(after)), || "battles".to_owned());
@@ -83,9 +88,12 @@ async fn release(
         let Some(last) = battles.last().and_then(|battle| battle.vote) else {
             break;
         };
+        let labels = store.annotations(after, last.sequence).await?;
         after = last.sequence;
         for battle in &battles {
-            match record(&store, battle, release_key).await? {
+            let there = labels.get(&battle.id).unwrap_or(&none);
+            let labels = labels_of(battle, there, &tools);
+            match record(&store, battle, &labels, release_key).await? {
                 Ok(record) => writer.push(&record).map_err(release_error)?,
                 Err(reason) => writer.leave_out(reason.as_str(), 1),
             }
@@ -96,10 +104,25 @@ async fn release(
     writer.finish().map_err(release_error)
 }
 
+/// What the labels of a battle come down to. What the arena has not labelled yet is labelled here.
+fn labels_of(battle: &Battle, there: &[Annotation], tools: &Tools) -> RowLabels {
+    let content = annotation::voted_content(battle);
+    let (mut labels, _) = annotation::missing(&annotation::ALL, &content, there, tools);
+    let is_new =
+        |old: &Label, labels: &[Label]| labels.iter().all(|label| label.annotator != old.annotator);
+    for old in there.iter().map(stored::label) {
+        if is_new(&old, &labels) {
+            labels.push(old);
+        }
+    }
+    annotation::outcome(content.sha256(), labels)
+}
+
 /// A battle's record, or why it is left out.
 async fn record(
     store: &Store,
     battle: &Battle,
+    labels: &RowLabels,
     release_key: &[u8; 32],
 ) -> Result<Result<Record, Unpublishable>, CommandError> {
     let image = match battle.turns.iter().find_map(|turn| turn.image) {
@@ -113,15 +136,15 @@ async fn record(
         },
         None => None,
     };
-    let n_turns = battle.vote.map_or(0, |vote| vote.n_turns);
-    let style = style_features(battle, n_turns);
     let judge = pseudonym::published_id(release_key, battle.voter);
-    let record = match Record::from_battle(battle, judge, Some(&style), image) {
+    let record = match Record::from_battle(battle, judge, labels.style.as_ref(), image) {
         Ok(record) => record,
         Err(reason) => return Ok(Err(reason)),
     };
     let consent = store.consent_by_id(battle.consent).await?;
     Ok(Ok(Record {
+        language: labels.language.clone(),
+        categories: labels.categories,
         consent_version: consent.map(|consent| consent.policy_version),
         ..record
     }))

@@ -151,6 +151,10 @@ async fn serve(config: Config, global: &GlobalArgs) -> Result<(), CommandError> 
             }
         })
     };
+    let annotator = {
+        let app = app.clone();
+        tokio::spawn(async move { app.keep_annotated().await })
+    };
     let stopping = app.stopping();
     let signalled = stopping.clone();
     tokio::spawn(async move {
@@ -162,6 +166,8 @@ async fn serve(config: Config, global: &GlobalArgs) -> Result<(), CommandError> 
     http::connections::serve(listener, http::router(app.clone()), limits, stopping).await;
     sweeper.abort();
     app.stop(Duration::from_secs(STOP_GRACE_S)).await;
+    // It ends with the page of battles that it is at; one that panicked has said so.
+    let _ = annotator.await;
     store.close().await;
     Ok(())
 }

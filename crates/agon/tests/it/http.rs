@@ -1,5 +1,6 @@
 //! Stories over HTTP, against a real server on a loopback port.
 
+mod annotation;
 mod attacks;
 mod battles;
 mod consent;

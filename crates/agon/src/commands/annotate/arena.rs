@@ -73,7 +73,7 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
         for battle in battles {
             names.extend([battle.models.a.clone(), battle.models.b.clone()]);
             if let Some(duplicates) = &mut duplicates {
-                let content = content(battle);
+                let content = voted_content(battle);
                 let image = content.first_image().map(str::as_bytes);
                 duplicates.add(&prompt_text(&content), image);
             }
@@ -85,6 +85,7 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
     let mut summary = Summary::default();
     let mut n_battles = 0_usize;
     let (runtime, store) = (walk.runtime, walk.store);
+    let none = Vec::new();
     walk.pages("labelling", |battles, after| {
         let last = battles
             .last()
@@ -93,19 +94,10 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
         let there = runtime.block_on(store.annotations(after, last))?;
         let mut new: Vec<Vec<Label>> = Vec::with_capacity(battles.len());
         for (idx, battle) in battles.iter().enumerate() {
-            let content = content(battle);
-            let there: Vec<Label> = there
-                .get(&battle.id)
-                .map(|labels| labels.iter().map(stored::label).collect())
-                .unwrap_or_default();
-            let mut labels = Vec::new();
-            for registration in &chosen.registrations {
-                if there.iter().any(|label| registration.is_current(label)) {
-                    summary.n_kept += 1;
-                } else {
-                    labels.push(registration.label(&content, &tools));
-                }
-            }
+            let content = voted_content(battle);
+            let there = there.get(&battle.id).unwrap_or(&none);
+            let (mut labels, n_there) = missing(&chosen.registrations, &content, there, &tools);
+            summary.n_kept += n_there;
             let duplicate = duplicates
                 .as_ref()
                 .and_then(|found| found.label(n_battles + idx));
@@ -113,8 +105,9 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
                 let label = duplicate_label(&label);
                 let old = there
                     .iter()
-                    .find(|old| old.annotator == DUPLICATES_ANNOTATOR.name);
-                if old == Some(&label) {
+                    .find(|old| old.annotator == DUPLICATES_ANNOTATOR.name)
+                    .map(stored::label);
+                if old.as_ref() == Some(&label) {
                     summary.n_kept += 1;
                 } else {
                     labels.push(label);
@@ -145,10 +138,6 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
     }
     let asked = labeller.as_ref().map(Labeller::report);
     summary::print_arena(global, n_battles as u64, &summary, asked.as_ref())
-}
-
-fn content(battle: &Battle) -> Content<'_> {
-    Content::of_battle(battle, battle.vote.map_or(0, |vote| vote.n_turns))
 }
 
 /// The battles with a vote, page by page.
@@ -193,7 +182,7 @@ fn ask(
     let mut jobs = Vec::new();
     let mut subjects = Vec::new();
     for (idx, battle) in battles.iter().enumerate() {
-        let content = content(battle);
+        let content = voted_content(battle);
         let labels: Vec<Label> = there
             .get(&battle.id)
             .map(|labels| labels.iter().map(stored::label).collect())
