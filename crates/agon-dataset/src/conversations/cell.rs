@@ -103,14 +103,13 @@ impl Cell {
         }
     }
 
-    /// The point in time that it is, in seconds since 1970 UTC.
-    pub(crate) fn as_seconds(&self) -> Option<f64> {
-        let seconds = match self {
-            Self::Seconds(seconds) => *seconds,
-            Self::Number(number) => Time::of_number(number.as_f64()?).seconds(),
-            cell => Time::of_text(cell.as_text()?).seconds(),
-        };
-        seconds.is_finite().then_some(seconds)
+    /// The point in time that it is.
+    pub(crate) fn as_time(&self) -> Time {
+        match self {
+            Self::Seconds(seconds) => Time::Exact(*seconds),
+            Self::Number(number) => number.as_f64().map_or(Time::Missing, Time::of_number),
+            cell => cell.as_text().map_or(Time::Missing, Time::of_text),
+        }
     }
 
     /// The cell itself, or what stands in it as JSON when it is a text that looks like a list or an object.

@@ -60,7 +60,7 @@ impl MessageReader<'_> {
             Cell::Text(_) | Cell::Bytes(_) => {
                 let unpacked = cell.unpacked();
                 match &*unpacked {
-                    Cell::List(_) | Cell::Group(_) => self.add(conversation, &unpacked, lone),
+                    nested if are_messages(nested) => self.add(conversation, nested, lone),
                     _ => match cell.as_text() {
                         Some(text) => conversation
                             .messages
@@ -162,6 +162,18 @@ impl MessageReader<'_> {
             let kind: String = kind.chars().take(40).collect();
             self.faults.push(format!("a part of the type `{kind}`"));
         }
+    }
+}
+
+/// Whether this is messages, rather than JSON that somebody said.
+fn are_messages(cell: &Cell) -> bool {
+    let has = |names: &[&str]| names.iter().any(|name| cell.get(name).is_some());
+    match cell {
+        Cell::List(items) => items
+            .iter()
+            .all(|item| matches!(item, Cell::Null | Cell::Text(_)) || are_messages(item)),
+        Cell::Group(_) => has(&["role", "from"]) && has(&["content", "value", "text"]),
+        _ => false,
     }
 }
 

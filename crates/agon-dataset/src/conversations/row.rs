@@ -7,10 +7,14 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    Cell, ConversationRow, ConversationSelection, RowConversation, RowProblem, RowRole,
+    Cell, ConversationRow, ConversationSelection, RowConversation, RowProblem, RowRole, RowSink,
     image::ImageReading, message::MessageReader,
 };
-use crate::{Place, fate::cut};
+use crate::{
+    Place,
+    battles::time::{Time, Unit},
+    fate::cut,
+};
 
 /// Values inside of one cell of JSON.
 const VALUES_MAX: usize = 4_000_000;
@@ -277,11 +281,8 @@ pub(crate) struct RowHead<'a> {
 }
 
 /// Puts a row together.
-pub(crate) fn row(
-    head: RowHead<'_>,
-    cells: &RowCells,
-    selection: &ConversationSelection,
-) -> ConversationRow {
+pub(crate) fn row(head: RowHead<'_>, cells: &RowCells, sink: &dyn RowSink) -> ConversationRow {
+    let selection = sink.selection();
     let mut problems = cells.problems.clone();
     let mut reader = MessageReader {
         reading: ImageReading {
@@ -304,14 +305,7 @@ pub(crate) fn row(
         chat(cells, &mut reader, &mut problems)
     };
     show(&mut conversations, &shown);
-    let time = cells.first(&TIMES).and_then(|(name, cell)| {
-        let time = cell.as_seconds();
-        if time.is_none() && cell.as_label().is_some() {
-            let detail = format!("{} in place of a point in time", cell.kind());
-            problems.push(problem(name, detail));
-        }
-        time
-    });
+    let time = time(cells, sink, (head.source, head.place.row), &mut problems);
     let metadata = cells.first(&METADATA).map(|(_, cell)| cell.unpacked());
     ConversationRow {
         place: head.place,
@@ -338,6 +332,41 @@ pub(crate) fn row(
             .collect(),
         problems,
     }
+}
+
+/// When the vote was cast, in seconds since 1970 UTC. A number in another unit than the first of its source is none.
+fn time(
+    cells: &RowCells,
+    sink: &dyn RowSink,
+    (source, row): (usize, u64),
+    problems: &mut Vec<RowProblem>,
+) -> Option<f64> {
+    let (name, cell) = cells.first(&TIMES)?;
+    let time = cell.as_time();
+    match time {
+        Time::Missing => {
+            if cell.as_label().is_some() {
+                let detail = format!("{} in place of a point in time", cell.kind());
+                problems.push(problem(name, detail));
+            }
+            return None;
+        }
+        Time::Exact(_) => {}
+        Time::Bare(value) => {
+            let unit = Unit::of(value);
+            let (first, first_row) = sink.first_unit(source, unit, row);
+            if first != unit {
+                let detail = format!(
+                    "a time in {}, after {} in row {first_row}: one unit is expected",
+                    unit.as_str(),
+                    first.as_str()
+                );
+                problems.push(problem(name, detail));
+                return None;
+            }
+        }
+    }
+    Some(time.seconds())
 }
 
 fn problem(column: &str, detail: String) -> RowProblem {

@@ -4,9 +4,11 @@ use super::*;
 use crate::{Dedup, RejectedRow, read_battles, read_votes};
 
 mod agreement;
+mod columns;
 mod formats;
 mod hostile;
 mod mutations;
+mod needs;
 
 fn path(name: &str) -> Input {
     Input::Path(PathBuf::from(format!(

@@ -3,7 +3,8 @@
 use std::io::{self, Read, Write as _};
 
 use super::{
-    formats::{all, lists, parquet_bytes, texts, words},
+    columns::{self, lists, parquet_bytes, words},
+    formats::{all, texts},
     *,
 };
 
@@ -53,10 +54,10 @@ fn refuse(content: &[u8]) -> String {
 pub(super) fn nested() -> Vec<u8> {
     let roles = words(&["user", "assistant", "user", "assistant"]);
     let said = words(&["q", "a", "r", "b"]);
-    let messages = formats::group(vec![("role", roles), ("content", said)]);
+    let messages = columns::group(vec![("role", roles), ("content", said)]);
     let conversation = lists(lists(messages, 2), 1);
-    let pictures = formats::group(vec![
-        ("bytes", formats::binary(&[b"picture", b"other"])),
+    let pictures = columns::group(vec![
+        ("bytes", columns::binary(&[b"picture", b"other"])),
         ("path", words(&["p.png", "q.png"])),
     ]);
     parquet_bytes(vec![
@@ -200,6 +201,21 @@ fn a_value_of_millions_of_values_is_not_built() {
     assert_eq!(rows[0].conv_metadata, None);
     let problem = rows[0].problems[0].to_string();
     assert_eq!(problem, "column `conv_metadata`: more than 4000000 values");
+}
+
+#[test]
+fn a_broken_first_record_leaves_no_columns_behind() {
+    let broken = format!("{{{VOTE},\"prompt\":\"\u{1}\"}}");
+    let (_, report) = attempt(format!("{broken}\n{{{VOTE}}}\n").as_bytes()).unwrap();
+    assert_eq!(report.sources[0].columns, ["model_a", "model_b", "winner"]);
+    let first = &report.rejected[&crate::Reason::RowMalformed].first;
+    assert!(
+        first
+            .value
+            .as_deref()
+            .unwrap()
+            .starts_with("control character")
+    );
 }
 
 #[test]
