@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     Cell, ConversationRow, ConversationSelection, RowConversation, RowProblem, RowRole, RowSink,
-    image::ImageReading, message::MessageReader,
+    cell::REPAIRED, image::ImageReading, message::MessageReader,
 };
 use crate::{
     Place,
@@ -136,20 +136,18 @@ impl RowCells {
             self.push_problem(name, format!("more than {VALUES_MAX} values"));
             return;
         }
-        match serde_json::from_str(json) {
-            Ok(cell) => self.push(name, cell),
-            Err(error) => {
-                let repaired = without_lone_surrogates(json);
-                if let Some(cell) = repaired.and_then(|json| Cell::of_json(&json)) {
-                    self.push(name, cell);
-                    let detail = "half of a surrogate pair, replaced by U+FFFD".to_owned();
-                    self.push_problem(name, detail);
-                } else {
-                    let text = error.to_string();
-                    let text = text.split(" at line ").next().unwrap_or_default();
-                    self.push_problem(name, text.to_owned());
-                    self.push(name, Cell::Null);
+        match Cell::parse(json) {
+            Ok((cell, is_repaired)) => {
+                self.push(name, cell);
+                if is_repaired {
+                    self.push_problem(name, REPAIRED.to_owned());
                 }
+            }
+            Err(error) => {
+                let text = error.to_string();
+                let text = text.split(" at line ").next().unwrap_or_default();
+                self.push_problem(name, text.to_owned());
+                self.push(name, Cell::Null);
             }
         }
     }
@@ -202,42 +200,6 @@ fn below(cell: &Cell, path: &str) -> Option<Value> {
         }
         below(cell, rest.strip_prefix('.')?)
     })
-}
-
-/// The same JSON with U+FFFD in place of each escape that is half of a surrogate pair; `None` where there is none.
-fn without_lone_surrogates(json: &str) -> Option<String> {
-    let mut repaired = String::with_capacity(json.len());
-    let mut rest = json;
-    let mut has_lone = false;
-    while let Some(idx) = rest.find('\\') {
-        let (before, escape) = rest.split_at(idx);
-        repaired.push_str(before);
-        let length = match surrogate(escape) {
-            None => escape.chars().take(2).map(char::len_utf8).sum(),
-            Some(unit)
-                if unit < 0xdc00 && surrogate(&escape[6..]).is_some_and(|low| low >= 0xdc00) =>
-            {
-                12
-            }
-            Some(_) => {
-                has_lone = true;
-                repaired.push_str("\\ufffd");
-                rest = &escape[6..];
-                continue;
-            }
-        };
-        repaired.push_str(&escape[..length]);
-        rest = &escape[length..];
-    }
-    repaired.push_str(rest);
-    has_lone.then_some(repaired)
-}
-
-/// The surrogate that the text begins with as an escape of six bytes.
-fn surrogate(text: &str) -> Option<u32> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    let unit = u32::from_str_radix(digits, 16).ok()?;
-    (0xd800..0xe000).contains(&unit).then_some(unit)
 }
 
 struct RecordSeed<'a>(&'a mut RowCells, &'a ConversationSelection);
@@ -377,8 +339,12 @@ fn problem(column: &str, detail: String) -> RowProblem {
 }
 
 fn note(problems: &mut Vec<RowProblem>, column: &str, reader: &mut MessageReader<'_>) {
-    let faults = reader.faults.drain(..);
-    problems.extend(faults.map(|detail| problem(column, detail)));
+    for detail in reader.faults.drain(..) {
+        let problem = problem(column, detail);
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
 }
 
 /// The conversations of a battle, in the first pair of columns that is there.
@@ -400,12 +366,12 @@ fn sides(
         let prompt = cells.first(&PROMPTS).filter(|_| is_response);
         return [a, b]
             .map(|(name, cell)| {
-                let answers = reader.conversation(cell, &RowRole::Assistant);
+                let answers = reader.conversation(cell, &RowRole::Assistant, is_response);
                 note(problems, name, reader);
                 let Some((prompt_name, prompt)) = prompt else {
                     return answers;
                 };
-                let prompts = reader.conversation(prompt, &RowRole::User);
+                let prompts = reader.conversation(prompt, &RowRole::User, true);
                 note(problems, prompt_name, reader);
                 turns(prompts, answers)
             })
@@ -435,7 +401,7 @@ fn chat(
     let Some((name, cell)) = cells.first(&CHATS) else {
         return Vec::new();
     };
-    let conversation = reader.conversation(cell, &RowRole::User);
+    let conversation = reader.conversation(cell, &RowRole::User, false);
     note(problems, name, reader);
     vec![conversation]
 }

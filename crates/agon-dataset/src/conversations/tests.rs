@@ -1,3 +1,5 @@
+//! Whole rows: the same fates as elsewhere, every format, hostile files, and what went wrong in other programs.
+
 use std::{io::Cursor, path::PathBuf};
 
 use super::*;

@@ -1,6 +1,9 @@
 //! The same rows from Parquet, nested as its columns are, and where reading ends.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, RecordBatch, StringArray, StructArray};
 use arrow_buffer::OffsetBuffer;
@@ -11,7 +14,7 @@ use super::{
     formats::{MODEL, USER, all, text, texts},
     *,
 };
-use crate::Format;
+use crate::{Format, RandomAccess};
 
 pub(super) fn words(words: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(words.to_vec()))
@@ -206,5 +209,58 @@ fn a_column_that_is_nowhere_is_an_error_and_one_that_is_somewhere_is_not() {
             error.to_string().contains("the column `nowhere`"),
             "{error}"
         );
+    }
+}
+
+/// Bytes at hand that count how many of them are read.
+struct Counted(Vec<u8>, AtomicUsize);
+
+impl RandomAccess for Counted {
+    fn name(&self) -> &str {
+        "counted"
+    }
+
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let start = usize::try_from(offset).unwrap().min(self.0.len());
+        let n = buffer.len().min(self.0.len() - start);
+        buffer[..n].copy_from_slice(&self.0[start..start + n]);
+        self.1.fetch_add(n, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+#[test]
+fn the_bytes_of_pictures_are_only_fetched_when_they_are_wanted() {
+    let bytes = vec![b'p'; 1 << 20];
+    let picture = group(vec![
+        ("bytes", binary(&[&bytes])),
+        ("path", words(&["p.png"])),
+    ]);
+    let content = parquet_bytes(vec![
+        ("model_a", words(&["x"])),
+        ("model_b", words(&["y"])),
+        ("winner", words(&["tie"])),
+        ("image", picture),
+    ]);
+    for images in [false, true] {
+        let object = Arc::new(Counted(content.clone(), AtomicUsize::new(0)));
+        let input = Input::Object {
+            object: Arc::clone(&object) as Arc<dyn RandomAccess>,
+            is_incidental: false,
+        };
+        let selection = ConversationSelection {
+            images,
+            ..ConversationSelection::default()
+        };
+        let (rows, _) = read(input, &selection);
+        assert_eq!(rows[0].images[0].path.as_deref(), Some("p.png"));
+        assert_eq!(rows[0].images[0].bytes.is_some(), images);
+        let n_read = object.1.load(Ordering::Relaxed);
+        assert_eq!(n_read >= 1 << 20, images, "{n_read}");
+        assert!(images || n_read < 300_000, "{n_read}");
     }
 }

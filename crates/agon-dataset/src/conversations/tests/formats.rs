@@ -481,6 +481,10 @@ fn what_cannot_be_read_of_a_row_is_told_and_the_vote_is_kept() {
             "column `conversation_a`: the other side has no such column",
         ),
         (
+            r#""conversation_a":"[{'role': 'user'}]","conversation_b":"""#,
+            "column `conversation_a`: text that is no JSON of messages",
+        ),
+        (
             r#""images":[7]"#,
             "column `images`: a number in place of a picture",
         ),

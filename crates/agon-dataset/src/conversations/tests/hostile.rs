@@ -187,10 +187,14 @@ fn what_is_nested_too_deep_is_told_and_the_vote_is_kept() {
     assert_eq!(rows[0].id.as_deref(), Some("i"));
     let problem = rows[0].problems[0].to_string();
     assert_eq!(problem, "column `conversation_a`: recursion limit exceeded");
-    // As text that is JSON it is no list of messages, and stays a text.
+    // The same as a text in a text.
     let line = format!("{{{VOTE},\"conversation_a\":\"{deep}\",\"conversation_b\":[]}}");
     let (rows, _) = attempt(line.as_bytes()).unwrap();
-    assert_eq!(rows[0].conversations[0].messages.len(), 1);
+    let problem = rows[0].problems[0].to_string();
+    assert_eq!(
+        problem,
+        "column `conversation_a`: text that is no JSON of messages"
+    );
 }
 
 #[test]
@@ -448,4 +452,10 @@ fn half_of_a_surrogate_pair_is_replaced_and_told() {
         row.problems[0].to_string(),
         "column `conversation_a`: half of a surrogate pair, replaced by U+FFFD"
     );
+    // Inside of a table too, where the cell is JSON.
+    let csv =
+        "model_a,model_b,winner,prompt,response_a,response_b\nx,y,tie,\"[\"\"a\\ud83d\"\"]\",b,c\n";
+    let (rows, _) = attempt(csv.as_bytes()).unwrap();
+    assert_eq!(texts(&rows[0], 0)[0].1, Some("a\u{fffd}"));
+    assert_eq!(rows[0].problems.len(), 1, "once for both sides");
 }
