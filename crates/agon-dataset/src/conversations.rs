@@ -41,7 +41,7 @@ pub(crate) use self::{
 pub struct ConversationSelection {
     /// Whether the bytes of pictures are read. Without them a picture has its name in the source alone, and its bytes are not even fetched from Parquet.
     pub images: bool,
-    /// Whether sets without votes are taken too, each of whose rows is one conversation or one prompt, in JSON or Parquet. Otherwise they are refused.
+    /// Whether sets without votes are taken too, each of whose rows is one conversation or one prompt. Otherwise they are refused.
     pub chats: bool,
     /// Further columns, by name or dotted path, as JSON.
     pub columns: Vec<String>,

@@ -104,6 +104,15 @@ impl RowCells {
         }
     }
 
+    /// Adds a field of a table in text, in which null is nothing at all.
+    pub(crate) fn push_field(&mut self, name: &str, field: &[u8]) {
+        match std::str::from_utf8(field) {
+            Ok("") => self.push(name, Cell::Null),
+            Ok(text) => self.push(name, Cell::Text(text.to_owned())),
+            Err(_) => self.push_problem(name, "text that is not UTF-8".to_owned()),
+        }
+    }
+
     /// Notes what of a column could not be read.
     pub(crate) fn push_problem(&mut self, column: &str, detail: String) {
         self.problems.push(problem(column, detail));

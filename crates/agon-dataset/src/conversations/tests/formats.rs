@@ -361,6 +361,21 @@ fn sets_without_votes_are_read_when_they_are_wanted() {
         assert_eq!(report.rejected[&crate::Reason::ModelMissing].first.row, 3);
         assert_eq!(report.rejected[&crate::Reason::RowMalformed].first.row, 4);
     }
+    // As a table in text.
+    let csv = concat!(
+        "conversation_id;model;conversation\n",
+        "c;x;\"[{\"\"role\"\":\"\"user\"\",\"\"content\"\":\"\"q\\nr\"\"}]\"\n",
+        "\n",
+        "d;x\n",
+        "e;;[]\n",
+    );
+    let (rows, report) = read(text("csv", csv), &chats);
+    assert_eq!((report.rows, rows.len()), (3, 1));
+    assert_eq!(report.sources[0].format, Format::Chats);
+    assert_eq!(texts(&rows[0], 0), [(&USER, Some("q\nr"))]);
+    let malformed = &report.rejected[&crate::Reason::RowMalformed].first;
+    assert_eq!((malformed.row, malformed.line), (2, Some(4)));
+    assert_eq!(report.rejected[&crate::Reason::ModelMissing].first.row, 3);
     // Without the wish they are refused as ever.
     let error = read_conversations(
         vec![path("formats/vision-arena-chat.jsonl")],
