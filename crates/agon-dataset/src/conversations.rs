@@ -64,7 +64,7 @@ pub struct ConversationRow {
     pub judge: Option<String>,
     /// The visit in which the vote was cast: `evaluation_session_id`, else `session_hash` or `session_id`.
     pub visit: Option<String>,
-    /// When the vote was cast, in seconds since 1970 UTC. A number without a unit is taken by its size.
+    /// When the vote was cast, in seconds since 1970 UTC. A number without a unit is taken by its size; one in another unit than the first of its source is a problem, and no time.
     pub time: Option<f64>,
     /// The language as the source spells it; the first one of a list. The whole list is had by [`ConversationSelection::columns`].
     pub language: Option<String>,
@@ -271,7 +271,7 @@ impl ConversationRow {
 /// Reads whole rows from all inputs, one after the other, and gives the kept ones to `on_rows` in their order.
 ///
 /// Rows are recognised, kept and rejected as by [`crate::read_votes`], and `options` mean the same.
-/// A batch has at most a few thousand rows, and ends with the row that brings it to 16 MiB.
+/// A batch has at most some ten thousand rows and about 16 MiB: it is handed over once it has them, of Parquet after a block of 8 MiB or one row.
 /// Memory is bounded by one batch and what its decoder holds: of Parquet pages of one row group, of text one record, of which [`ReadOptions::record_bytes_max`] is the limit.
 /// When `on_rows` breaks, reading ends there, and the report tells of the rows that were read so far.
 ///

@@ -311,6 +311,6 @@ fn read_text(
 }
 
 #[cfg(test)]
-mod formats_tests;
+pub(crate) mod formats_tests;
 #[cfg(test)]
 mod tests;

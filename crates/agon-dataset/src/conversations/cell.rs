@@ -7,6 +7,9 @@ use serde_json::{Number, Value};
 
 use crate::battles::time::Time;
 
+/// What is said of a text in which something was replaced.
+pub(super) const REPAIRED: &str = "half of a surrogate pair, replaced by U+FFFD";
+
 /// A value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Cell {
@@ -26,9 +29,19 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// Reads JSON; `None` if it is none.
-    pub(crate) fn of_json(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+    /// Reads JSON, and says whether halves of surrogate pairs had to be replaced in it.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being JSON that can be held.
+    pub(super) fn parse(text: &str) -> Result<(Self, bool), serde_json::Error> {
+        serde_json::from_str(text)
+            .map(|cell| (cell, false))
+            .or_else(|error| {
+                let repaired = without_lone_surrogates(text);
+                let cell = repaired.and_then(|text| serde_json::from_str(&text).ok());
+                cell.map(|cell| (cell, true)).ok_or(error)
+            })
     }
 
     /// A number, which is null where it is none.
@@ -103,21 +116,20 @@ impl Cell {
         }
     }
 
-    /// The point in time that it is, in seconds since 1970 UTC.
-    pub(crate) fn as_seconds(&self) -> Option<f64> {
-        let seconds = match self {
-            Self::Seconds(seconds) => *seconds,
-            Self::Number(number) => Time::of_number(number.as_f64()?).seconds(),
-            cell => Time::of_text(cell.as_text()?).seconds(),
-        };
-        seconds.is_finite().then_some(seconds)
+    /// The point in time that it is.
+    pub(crate) fn as_time(&self) -> Time {
+        match self {
+            Self::Seconds(seconds) => Time::Exact(*seconds),
+            Self::Number(number) => number.as_f64().map_or(Time::Missing, Time::of_number),
+            cell => cell.as_text().map_or(Time::Missing, Time::of_text),
+        }
     }
 
     /// The cell itself, or what stands in it as JSON when it is a text that looks like a list or an object.
     pub(crate) fn unpacked(&self) -> Cow<'_, Self> {
         if let Some(text) = self.as_text()
             && text.trim_start().starts_with(['[', '{'])
-            && let Some(cell) = Self::of_json(text)
+            && let Ok((cell, _)) = Self::parse(text)
         {
             return Cow::Owned(cell);
         }
@@ -143,6 +155,42 @@ impl Cell {
             Self::Other(kind) => Value::String(kind.clone()),
         }
     }
+}
+
+/// The same JSON with U+FFFD in place of each escape that is half of a surrogate pair; `None` where there is none.
+fn without_lone_surrogates(json: &str) -> Option<String> {
+    let mut repaired = String::with_capacity(json.len());
+    let mut rest = json;
+    let mut has_lone = false;
+    while let Some(idx) = rest.find('\\') {
+        let (before, escape) = rest.split_at(idx);
+        repaired.push_str(before);
+        let length = match surrogate(escape) {
+            None => escape.chars().take(2).map(char::len_utf8).sum(),
+            Some(unit)
+                if unit < 0xdc00 && surrogate(&escape[6..]).is_some_and(|low| low >= 0xdc00) =>
+            {
+                12
+            }
+            Some(_) => {
+                has_lone = true;
+                repaired.push_str("\\ufffd");
+                rest = &escape[6..];
+                continue;
+            }
+        };
+        repaired.push_str(&escape[..length]);
+        rest = &escape[length..];
+    }
+    repaired.push_str(rest);
+    has_lone.then_some(repaired)
+}
+
+/// The surrogate that the text begins with as an escape of six bytes.
+fn surrogate(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    let unit = u32::from_str_radix(digits, 16).ok()?;
+    (0xd800..0xe000).contains(&unit).then_some(unit)
 }
 
 /// About how many bytes a value takes.

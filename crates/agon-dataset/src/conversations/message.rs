@@ -5,7 +5,9 @@
 
 use agon_domain::Finish;
 
-use super::{Cell, RowConversation, RowImage, RowMessage, RowRole, image::ImageReading};
+use super::{
+    Cell, RowConversation, RowImage, RowMessage, RowRole, cell::REPAIRED, image::ImageReading,
+};
 use crate::clean::Status;
 
 /// Reads the conversations of one row.
@@ -47,28 +49,45 @@ impl MessageReader<'_> {
         }
     }
 
-    /// Reads a conversation. Texts without a role are by whoever `lone` says.
-    pub(super) fn conversation(&mut self, cell: &Cell, lone: &RowRole) -> RowConversation {
+    /// Reads a conversation. Texts without a role are by whoever `lone` says; `may_be_plain` says whether one text may be all of it.
+    pub(super) fn conversation(
+        &mut self,
+        cell: &Cell,
+        lone: &RowRole,
+        may_be_plain: bool,
+    ) -> RowConversation {
         let mut conversation = RowConversation::default();
-        self.add(&mut conversation, cell, lone);
+        let Some(text) = cell.as_text() else {
+            self.add(&mut conversation, cell, lone);
+            return conversation;
+        };
+        let parsed = text
+            .trim_start()
+            .starts_with(['[', '{'])
+            .then(|| Cell::parse(text));
+        match parsed {
+            Some(Ok((nested, is_repaired))) if are_messages(&nested) => {
+                if is_repaired {
+                    self.faults.push(REPAIRED.to_owned());
+                }
+                self.add(&mut conversation, &nested, lone);
+            }
+            _ if may_be_plain => {
+                conversation
+                    .messages
+                    .push(plain(lone, Some(text.to_owned())));
+            }
+            _ if text.trim().is_empty() => {}
+            _ => self
+                .faults
+                .push("text that is no JSON of messages".to_owned()),
+        }
         conversation
     }
 
     fn add(&mut self, conversation: &mut RowConversation, cell: &Cell, lone: &RowRole) {
         match cell {
             Cell::Null => {}
-            Cell::Text(_) | Cell::Bytes(_) => {
-                let unpacked = cell.unpacked();
-                match &*unpacked {
-                    Cell::List(_) | Cell::Group(_) => self.add(conversation, &unpacked, lone),
-                    _ => match cell.as_text() {
-                        Some(text) => conversation
-                            .messages
-                            .push(plain(lone, Some(text.to_owned()))),
-                        None => self.faults.push("bytes that are no text".to_owned()),
-                    },
-                }
-            }
             Cell::List(items) => {
                 for item in items {
                     match item {
@@ -162,6 +181,18 @@ impl MessageReader<'_> {
             let kind: String = kind.chars().take(40).collect();
             self.faults.push(format!("a part of the type `{kind}`"));
         }
+    }
+}
+
+/// Whether this is messages, rather than JSON that somebody said.
+fn are_messages(cell: &Cell) -> bool {
+    let has = |names: &[&str]| names.iter().any(|name| cell.get(name).is_some());
+    match cell {
+        Cell::List(items) => items
+            .iter()
+            .all(|item| matches!(item, Cell::Null | Cell::Text(_)) || are_messages(item)),
+        Cell::Group(_) => has(&["role", "from"]) && has(&["content", "value", "text"]),
+        _ => false,
     }
 }
 

@@ -7,10 +7,14 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    Cell, ConversationRow, ConversationSelection, RowConversation, RowProblem, RowRole,
-    image::ImageReading, message::MessageReader,
+    Cell, ConversationRow, ConversationSelection, RowConversation, RowProblem, RowRole, RowSink,
+    cell::REPAIRED, image::ImageReading, message::MessageReader,
 };
-use crate::{Place, fate::cut};
+use crate::{
+    Place,
+    battles::time::{Time, Unit},
+    fate::cut,
+};
 
 /// Values inside of one cell of JSON.
 const VALUES_MAX: usize = 4_000_000;
@@ -100,6 +104,15 @@ impl RowCells {
         }
     }
 
+    /// Adds a field of a table in text, in which null is nothing at all.
+    pub(crate) fn push_field(&mut self, name: &str, field: &[u8]) {
+        match std::str::from_utf8(field) {
+            Ok("") => self.push(name, Cell::Null),
+            Ok(text) => self.push(name, Cell::Text(text.to_owned())),
+            Err(_) => self.push_problem(name, "text that is not UTF-8".to_owned()),
+        }
+    }
+
     /// Notes what of a column could not be read.
     pub(crate) fn push_problem(&mut self, column: &str, detail: String) {
         self.problems.push(problem(column, detail));
@@ -132,20 +145,18 @@ impl RowCells {
             self.push_problem(name, format!("more than {VALUES_MAX} values"));
             return;
         }
-        match serde_json::from_str(json) {
-            Ok(cell) => self.push(name, cell),
-            Err(error) => {
-                let repaired = without_lone_surrogates(json);
-                if let Some(cell) = repaired.and_then(|json| Cell::of_json(&json)) {
-                    self.push(name, cell);
-                    let detail = "half of a surrogate pair, replaced by U+FFFD".to_owned();
-                    self.push_problem(name, detail);
-                } else {
-                    let text = error.to_string();
-                    let text = text.split(" at line ").next().unwrap_or_default();
-                    self.push_problem(name, text.to_owned());
-                    self.push(name, Cell::Null);
+        match Cell::parse(json) {
+            Ok((cell, is_repaired)) => {
+                self.push(name, cell);
+                if is_repaired {
+                    self.push_problem(name, REPAIRED.to_owned());
                 }
+            }
+            Err(error) => {
+                let text = error.to_string();
+                let text = text.split(" at line ").next().unwrap_or_default();
+                self.push_problem(name, text.to_owned());
+                self.push(name, Cell::Null);
             }
         }
     }
@@ -200,42 +211,6 @@ fn below(cell: &Cell, path: &str) -> Option<Value> {
     })
 }
 
-/// The same JSON with U+FFFD in place of each escape that is half of a surrogate pair; `None` where there is none.
-fn without_lone_surrogates(json: &str) -> Option<String> {
-    let mut repaired = String::with_capacity(json.len());
-    let mut rest = json;
-    let mut has_lone = false;
-    while let Some(idx) = rest.find('\\') {
-        let (before, escape) = rest.split_at(idx);
-        repaired.push_str(before);
-        let length = match surrogate(escape) {
-            None => escape.chars().take(2).map(char::len_utf8).sum(),
-            Some(unit)
-                if unit < 0xdc00 && surrogate(&escape[6..]).is_some_and(|low| low >= 0xdc00) =>
-            {
-                12
-            }
-            Some(_) => {
-                has_lone = true;
-                repaired.push_str("\\ufffd");
-                rest = &escape[6..];
-                continue;
-            }
-        };
-        repaired.push_str(&escape[..length]);
-        rest = &escape[length..];
-    }
-    repaired.push_str(rest);
-    has_lone.then_some(repaired)
-}
-
-/// The surrogate that the text begins with as an escape of six bytes.
-fn surrogate(text: &str) -> Option<u32> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    let unit = u32::from_str_radix(digits, 16).ok()?;
-    (0xd800..0xe000).contains(&unit).then_some(unit)
-}
-
 struct RecordSeed<'a>(&'a mut RowCells, &'a ConversationSelection);
 
 impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
@@ -277,11 +252,8 @@ pub(crate) struct RowHead<'a> {
 }
 
 /// Puts a row together.
-pub(crate) fn row(
-    head: RowHead<'_>,
-    cells: &RowCells,
-    selection: &ConversationSelection,
-) -> ConversationRow {
+pub(crate) fn row(head: RowHead<'_>, cells: &RowCells, sink: &dyn RowSink) -> ConversationRow {
+    let selection = sink.selection();
     let mut problems = cells.problems.clone();
     let mut reader = MessageReader {
         reading: ImageReading {
@@ -304,14 +276,7 @@ pub(crate) fn row(
         chat(cells, &mut reader, &mut problems)
     };
     show(&mut conversations, &shown);
-    let time = cells.first(&TIMES).and_then(|(name, cell)| {
-        let time = cell.as_seconds();
-        if time.is_none() && cell.as_label().is_some() {
-            let detail = format!("{} in place of a point in time", cell.kind());
-            problems.push(problem(name, detail));
-        }
-        time
-    });
+    let time = time(cells, sink, (head.source, head.place.row), &mut problems);
     let metadata = cells.first(&METADATA).map(|(_, cell)| cell.unpacked());
     ConversationRow {
         place: head.place,
@@ -340,6 +305,41 @@ pub(crate) fn row(
     }
 }
 
+/// When the vote was cast, in seconds since 1970 UTC. A number in another unit than the first of its source is none.
+fn time(
+    cells: &RowCells,
+    sink: &dyn RowSink,
+    (source, row): (usize, u64),
+    problems: &mut Vec<RowProblem>,
+) -> Option<f64> {
+    let (name, cell) = cells.first(&TIMES)?;
+    let time = cell.as_time();
+    match time {
+        Time::Missing => {
+            if cell.as_label().is_some() {
+                let detail = format!("{} in place of a point in time", cell.kind());
+                problems.push(problem(name, detail));
+            }
+            return None;
+        }
+        Time::Exact(_) => {}
+        Time::Bare(value) => {
+            let unit = Unit::of(value);
+            let (first, first_row) = sink.first_unit(source, unit, row);
+            if first != unit {
+                let detail = format!(
+                    "a time in {}, after {} in row {first_row}: one unit is expected",
+                    unit.as_str(),
+                    first.as_str()
+                );
+                problems.push(problem(name, detail));
+                return None;
+            }
+        }
+    }
+    Some(time.seconds())
+}
+
 fn problem(column: &str, detail: String) -> RowProblem {
     RowProblem {
         column: cut(column),
@@ -348,8 +348,12 @@ fn problem(column: &str, detail: String) -> RowProblem {
 }
 
 fn note(problems: &mut Vec<RowProblem>, column: &str, reader: &mut MessageReader<'_>) {
-    let faults = reader.faults.drain(..);
-    problems.extend(faults.map(|detail| problem(column, detail)));
+    for detail in reader.faults.drain(..) {
+        let problem = problem(column, detail);
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
 }
 
 /// The conversations of a battle, in the first pair of columns that is there.
@@ -371,12 +375,12 @@ fn sides(
         let prompt = cells.first(&PROMPTS).filter(|_| is_response);
         return [a, b]
             .map(|(name, cell)| {
-                let answers = reader.conversation(cell, &RowRole::Assistant);
+                let answers = reader.conversation(cell, &RowRole::Assistant, is_response);
                 note(problems, name, reader);
                 let Some((prompt_name, prompt)) = prompt else {
                     return answers;
                 };
-                let prompts = reader.conversation(prompt, &RowRole::User);
+                let prompts = reader.conversation(prompt, &RowRole::User, true);
                 note(problems, prompt_name, reader);
                 turns(prompts, answers)
             })
@@ -406,7 +410,7 @@ fn chat(
     let Some((name, cell)) = cells.first(&CHATS) else {
         return Vec::new();
     };
-    let conversation = reader.conversation(cell, &RowRole::User);
+    let conversation = reader.conversation(cell, &RowRole::User, false);
     note(problems, name, reader);
     vec![conversation]
 }

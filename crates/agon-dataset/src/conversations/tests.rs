@@ -1,12 +1,16 @@
+//! Whole rows: the same fates as elsewhere, every format, hostile files, and what went wrong in other programs.
+
 use std::{io::Cursor, path::PathBuf};
 
 use super::*;
 use crate::{Dedup, RejectedRow, read_battles, read_votes};
 
 mod agreement;
+mod columns;
 mod formats;
 mod hostile;
 mod mutations;
+mod needs;
 
 fn path(name: &str) -> Input {
     Input::Path(PathBuf::from(format!(

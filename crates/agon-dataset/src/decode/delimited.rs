@@ -11,7 +11,7 @@ use crate::{
         row::RowReader,
     },
     columns::{Columns, WinnerRule},
-    conversations::{Cell, RowCells, is_wanted},
+    conversations::{RowCells, RowSink, is_wanted},
     count::{Counter, RowPlace},
     decode::{
         BYTE_ORDER_MARK, DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash,
@@ -24,8 +24,10 @@ use crate::{
     },
 };
 
+mod chats;
 mod matrix;
 
+use chats::Chats;
 use matrix::{count_matrix, read_matrix};
 
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -91,6 +93,27 @@ pub(crate) fn read(
     let (separator, header, columns) =
         match read_header(path, window, &mut fields, &mut line, options)? {
             Header::Rows(separator, header, columns) => (separator, header, columns),
+            Header::Chats(separator, header, format) => {
+                let chats = Chats {
+                    path,
+                    separator,
+                    header,
+                    format,
+                    line,
+                };
+                let Some(collector) = options.collector else {
+                    return Err(crate::columns::missing(
+                        path,
+                        false,
+                        false,
+                        std::iter::empty(),
+                    ));
+                };
+                let mut decoded = chats.read(window, collector, options, on_progress)?;
+                oddities.extend(separated(separator));
+                decoded.oddities = oddities;
+                return Ok(decoded);
+            }
             Header::Matrix {
                 separator,
                 header,
@@ -217,13 +240,7 @@ pub(crate) fn read(
                 if reader.selection_of_rows().is_some() && Counter::would_keep(a, b, winner) {
                     let mut cells = RowCells::default();
                     for &(idx, name) in &whole {
-                        match std::str::from_utf8(fields.get(bytes, idx)) {
-                            Ok("") => cells.push(name, Cell::Null),
-                            Ok(text) => cells.push(name, Cell::Text(text.to_owned())),
-                            Err(_) => {
-                                cells.push_problem(name, "text that is not UTF-8".to_owned());
-                            }
-                        }
+                        cells.push_field(name, fields.get(bytes, idx));
                     }
                     reader.set_cells(cells);
                 }
@@ -301,6 +318,8 @@ const fn separated(separator: u8) -> Option<&'static str> {
 enum Header {
     /// The separator, the names and which of them are needed.
     Rows(u8, Vec<String>, Columns),
+    /// The separator and the names of a set of conversations without votes that is wanted.
+    Chats(u8, Vec<String>, Format),
     /// The needed columns are not there; it may still be the header of a matrix.
     Matrix {
         separator: u8,
@@ -366,6 +385,14 @@ fn read_header(
                 return Ok(Header::Rows(separator, names, columns));
             }
             Err(error @ (Error::AmbiguousColumn { .. } | Error::NoVotes { .. })) => {
+                let rows = options.collector.and_then(|collector| collector.rows);
+                let takes_chats = rows.map(RowSink::selection).is_some_and(|rows| rows.chats);
+                let format = layout::chats(names.iter().map(String::as_str));
+                if let Some(format) = format.filter(|_| takes_chats) {
+                    *line += memchr::memchr_iter(b'\n', record).count() as u64;
+                    window.consume(with_break);
+                    return Ok(Header::Chats(separator, names, format));
+                }
                 return Err(error);
             }
             Err(error) => {

@@ -2,28 +2,30 @@
 //!
 //! Records are cut out of the stream one at a time, so that a broken one costs only itself and memory is bounded by the largest; what is not needed of a record is skipped without being built.
 
-use std::{borrow::Cow, fmt};
+mod fault;
+mod record;
+mod scan;
 
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+use serde::de::{DeserializeSeed as _, IgnoredAny};
+
+use self::{
+    fault::describe,
+    record::{Cell, Cells, Record, RecordSeed},
+    scan::Scan,
 };
-
-use serde_json::value::RawValue;
-
 use crate::{
     Error, Format,
     battles::{
         intern::{NO_HASH, text_hash},
         row::RowReader,
     },
-    columns::{Columns, N_SPELLINGS_MAX, Role, missing, role_of},
+    columns::{Columns, N_SPELLINGS_MAX, Role, missing},
     conversations::RowCells,
     count::{Code, Counter, RowPlace},
     decode::{
         BYTE_ORDER_MARK, DecodeOptions, Decoded, OnProgress, ROWS_BETWEEN_CHECKS, check, id_hash,
         is_false, shown_columns, window::Window,
     },
-    fate::COLUMNS_SHOWN_MAX,
     input::without_byte_order_mark,
     layout::{
         self, Nested, RecordLayout,
@@ -153,6 +155,13 @@ impl Rows<'_> {
                 && memchr::memmem::find_iter(bytes, b"\"winner\"")
                     .next()
                     .is_some();
+            if !self.has_keys {
+                self.keys.clear();
+            }
+            // What is wrong does not depend on what was looked for.
+            let error = serde_json::from_slice::<IgnoredAny>(bytes)
+                .err()
+                .unwrap_or(error);
             let detail = describe(bytes, &error);
             self.counter.reject_unreadable(place, &detail);
             return !self.options.strict;
@@ -320,37 +329,6 @@ impl Rows<'_> {
             origins,
         })
     }
-}
-
-/// An error of the parser with the place in the record, from 1, in place of the line, which would be counted from the record's start.
-///
-/// Python writes numbers that are none as bare words, which is by far the commonest way in which JSON is none.
-fn describe(bytes: &[u8], error: &serde_json::Error) -> String {
-    let line_start = bytes
-        .split_inclusive(|&byte| byte == b'\n')
-        .take(error.line().saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum::<usize>();
-    let place = line_start + error.column();
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+');
-    let at = place.saturating_sub(1).min(bytes.len());
-    let n_before = bytes[..at]
-        .iter()
-        .rev()
-        .take_while(|&byte| is_word(byte))
-        .count();
-    let n_behind = bytes[at..].iter().take_while(|&byte| is_word(byte)).count();
-    let word = String::from_utf8_lossy(&bytes[at - n_before..at + n_behind]);
-    let bare = word.trim_start_matches(['-', '+']).to_ascii_lowercase();
-    if error.is_syntax() && matches!(bare.as_str(), "nan" | "inf" | "infinity") {
-        return format!(
-            "`{word}` at byte {} of the record: expected a number or null",
-            at - n_before + 1
-        );
-    }
-    let text = error.to_string();
-    let text = text.split(" at line ").next().unwrap_or_default();
-    format!("{text} at byte {place} of the record")
 }
 
 fn begin<'a>(
@@ -533,255 +511,5 @@ fn skip_blank(rows: &Rows<'_>, window: &mut Window<'_>, line: &mut u64) -> Resul
             return Ok(());
         }
         fill(rows, window)?;
-    }
-}
-
-/// A search for the end of an element that can be continued when more bytes are at hand.
-#[derive(Debug, Default)]
-struct Scan {
-    idx: usize,
-    depth: usize,
-    is_in_string: bool,
-}
-
-impl Scan {
-    /// The length of the element at the start of `bytes`, or `None` when its end is not at hand.
-    ///
-    /// Brackets are only counted, not matched: the parser finds out when they do not fit.
-    fn end_of_element(&mut self, bytes: &[u8], is_at_end: bool) -> Option<usize> {
-        while self.idx < bytes.len() {
-            if self.is_in_string {
-                let Some(length) = memchr::memchr2(b'"', b'\\', &bytes[self.idx..]) else {
-                    self.idx = bytes.len();
-                    return None;
-                };
-                if bytes[self.idx + length] == b'\\' {
-                    // The escaped byte may not be at hand yet; then the backslash is looked at again.
-                    if self.idx + length + 1 >= bytes.len() {
-                        self.idx += length;
-                        return None;
-                    }
-                    self.idx += length + 2;
-                    continue;
-                }
-                self.is_in_string = false;
-                self.idx += length + 1;
-                if self.depth == 0 {
-                    return Some(self.idx);
-                }
-                continue;
-            }
-            match bytes[self.idx] {
-                b'"' => self.is_in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' if self.depth == 0 => return Some(self.idx),
-                b'}' | b']' => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
-                        return Some(self.idx + 1);
-                    }
-                }
-                b',' if self.depth == 0 => return Some(self.idx),
-                byte if self.depth == 0 && byte.is_ascii_whitespace() => return Some(self.idx),
-                _ => {}
-            }
-            self.idx += 1;
-        }
-        (is_at_end && self.depth == 0 && !self.is_in_string).then_some(self.idx)
-    }
-}
-
-/// A cell that is needed.
-#[derive(Debug, Default)]
-enum Cell<'de> {
-    #[default]
-    Absent,
-    Null,
-    Bool(bool),
-    Text(Cow<'de, str>),
-    /// A whole number, as text.
-    Number(String),
-    /// Something else, in words.
-    Other(String),
-}
-
-impl Cell<'_> {
-    /// What the cell says if it says yes or no.
-    fn flag(&self) -> Flag {
-        match self {
-            Self::Absent | Self::Null => Flag::Missing,
-            Self::Bool(value) => Flag::of(if *value { b"1" } else { b"0" }),
-            Self::Text(text) => Flag::of(text.as_bytes()),
-            Self::Number(text) => Flag::of(text.as_bytes()),
-            // Fractions that are whole, as data frames write them.
-            Self::Other(what) if what == "1: expected text" => Flag::Yes,
-            Self::Other(what) if what == "0: expected text" => Flag::No,
-            Self::Other(_) => Flag::Other,
-        }
-    }
-}
-
-/// The cells of each role, by spelling.
-type Cells<'de> = [[Cell<'de>; N_SPELLINGS_MAX]; Role::N];
-
-/// The needed cells of one record.
-#[derive(Default)]
-struct Record<'de, 'k, 'c> {
-    cells: Cells<'de>,
-    /// Where to note the keys, for a message about missing ones.
-    keys: Option<&'k mut Vec<String>>,
-    /// What knows which other values are wanted.
-    reader: Option<&'k mut RowReader<'c>>,
-    /// The wanted values, each with its place in the reader.
-    values: Vec<(usize, &'de str)>,
-}
-
-impl<'de> Record<'de, '_, '_> {
-    fn set<E: serde::de::Error>(
-        &mut self,
-        role: Role,
-        rank: usize,
-        key: &str,
-        new: Cell<'de>,
-    ) -> Result<(), E> {
-        let cell = &mut self.cells[role as usize][rank];
-        if !matches!(cell, Cell::Absent) {
-            return Err(E::custom(format_args!("duplicate key `{key}`")));
-        }
-        *cell = new;
-        Ok(())
-    }
-}
-
-struct RecordSeed<'r, 'de, 'k, 'c>(&'r mut Record<'de, 'k, 'c>);
-
-impl<'de> DeserializeSeed<'de> for RecordSeed<'_, 'de, '_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for RecordSeed<'_, 'de, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Key(key)) = map.next_key()? {
-            if let Some(keys) = &mut self.0.keys
-                && keys.len() < COLUMNS_SHOWN_MAX
-            {
-                keys.push(key.clone().into_owned());
-            }
-            let role = role_of(&key);
-            if let Some(reader) = &mut self.0.reader {
-                let node = reader.root(&key);
-                let notes_names = reader.notes_names();
-                if node.is_some() || notes_names {
-                    let raw: &'de RawValue = map.next_value()?;
-                    if notes_names {
-                        reader.note_name(&key, raw.get());
-                    }
-                    self.0.values.extend(node.map(|node| (node, raw.get())));
-                    if let Some((role, rank)) = role {
-                        let cell = serde_json::from_str(raw.get());
-                        self.0
-                            .set(role, rank, &key, cell.map_err(serde::de::Error::custom)?)?;
-                    }
-                    continue;
-                }
-            }
-            match role {
-                Some((role, rank)) => {
-                    let cell = map.next_value()?;
-                    self.0.set(role, rank, &key, cell)?;
-                }
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A key, borrowed when it has no escapes.
-struct Key<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(KeyVisitor)
-    }
-}
-
-impl<'de> Deserialize<'de> for Cell<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CellVisitor;
-        impl<'de> Visitor<'de> for CellVisitor {
-            type Value = Cell<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value")
-            }
-
-            fn visit_unit<E>(self) -> Result<Cell<'de>, E> {
-                Ok(Cell::Null)
-            }
-
-            fn visit_bool<E>(self, value: bool) -> Result<Cell<'de>, E> {
-                Ok(Cell::Bool(value))
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cell<'de>, E> {
-                Ok(Cell::Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Cell<'de>, E> {
-                Ok(Cell::Text(Cow::Owned(text.to_owned())))
-            }
-
-            fn visit_i64<E>(self, value: i64) -> Result<Cell<'de>, E> {
-                Ok(Cell::Number(value.to_string()))
-            }
-
-            fn visit_u64<E>(self, value: u64) -> Result<Cell<'de>, E> {
-                Ok(Cell::Number(value.to_string()))
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<Cell<'de>, E> {
-                Ok(Cell::Other(format!("{value}: expected text")))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Cell<'de>, A::Error> {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Cell::Other("a list: expected text".to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Cell<'de>, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Cell::Other("an object: expected text".to_owned()))
-            }
-        }
-        deserializer.deserialize_any(CellVisitor)
     }
 }

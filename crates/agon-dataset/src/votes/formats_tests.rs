@@ -601,7 +601,7 @@ fn write(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     clippy::disallowed_methods,
     reason = "tests take the folder of public test data from the environment"
 )]
-fn public(path: &str) -> Option<Vec<u8>> {
+pub(crate) fn public(path: &str) -> Option<Vec<u8>> {
     match std::env::var("AGON_TESTDATA") {
         Ok(folder) => Some(std::fs::read(format!("{folder}/{path}")).unwrap()),
         Err(_) => {
@@ -629,6 +629,11 @@ fn public_sets_are_named_and_counted() {
             "votes/wildvision-bench/vlm_battles.jsonl",
             Format::BattlesJsonLines,
             [72, 26, 7, 0],
+        ),
+        (
+            "votes/pandalm/testset-v1.json",
+            Format::PandaLm,
+            [422, 472, 105, 0],
         ),
     ] {
         let Some(bytes) = public(path) else { return };

@@ -113,3 +113,34 @@ fn all_sinks_give_every_row_of_every_fixture_the_same_fate() {
     }
     assert!(n_rows > 500, "{n_rows}");
 }
+
+#[test]
+fn all_sinks_give_every_row_of_public_sets_the_same_fate() {
+    for (path, n_rows) in [
+        ("votes/lmarena-battles/battles_001_040.jsonl", 39),
+        ("votes/wildvision-bench/vlm_battles.jsonl", 105),
+        ("votes/pandalm/testset-v1.json", 999),
+        ("votes/genai-arena/clean_battle_20240220.json", 2_060),
+        ("votes/ranking-fixtures/battles-30k.parquet", 30_000),
+    ] {
+        let Some(bytes) = crate::votes::formats_tests::public(path) else {
+            return;
+        };
+        let input = || Input::Reader {
+            name: path.to_owned(),
+            reader: Box::new(Cursor::new(bytes.clone())),
+        };
+        assert_eq!(check(input, ReadOptions::default()), n_rows, "{path}");
+        if path.ends_with(".jsonl") || path.contains("pandalm") {
+            let (rows, _) = read(input(), &ConversationSelection::default());
+            let problems: Vec<_> = rows.iter().flat_map(|row| &row.problems).collect();
+            // Six answers of PandaLM are `true` without quotes, which is no text.
+            let n_expected = if path.contains("pandalm") { 6 } else { 0 };
+            assert_eq!(problems.len(), n_expected, "{path}: {problems:?}");
+            assert!(
+                rows.iter().all(|row| row.conversations.len() == 2),
+                "{path}"
+            );
+        }
+    }
+}

@@ -3,7 +3,8 @@
 use std::io::{self, Read, Write as _};
 
 use super::{
-    formats::{all, lists, parquet_bytes, texts, words},
+    columns::{self, lists, parquet_bytes, words},
+    formats::{all, texts},
     *,
 };
 
@@ -53,10 +54,10 @@ fn refuse(content: &[u8]) -> String {
 pub(super) fn nested() -> Vec<u8> {
     let roles = words(&["user", "assistant", "user", "assistant"]);
     let said = words(&["q", "a", "r", "b"]);
-    let messages = formats::group(vec![("role", roles), ("content", said)]);
+    let messages = columns::group(vec![("role", roles), ("content", said)]);
     let conversation = lists(lists(messages, 2), 1);
-    let pictures = formats::group(vec![
-        ("bytes", formats::binary(&[b"picture", b"other"])),
+    let pictures = columns::group(vec![
+        ("bytes", columns::binary(&[b"picture", b"other"])),
         ("path", words(&["p.png", "q.png"])),
     ]);
     parquet_bytes(vec![
@@ -186,10 +187,14 @@ fn what_is_nested_too_deep_is_told_and_the_vote_is_kept() {
     assert_eq!(rows[0].id.as_deref(), Some("i"));
     let problem = rows[0].problems[0].to_string();
     assert_eq!(problem, "column `conversation_a`: recursion limit exceeded");
-    // As text that is JSON it is no list of messages, and stays a text.
+    // The same as a text in a text.
     let line = format!("{{{VOTE},\"conversation_a\":\"{deep}\",\"conversation_b\":[]}}");
     let (rows, _) = attempt(line.as_bytes()).unwrap();
-    assert_eq!(rows[0].conversations[0].messages.len(), 1);
+    let problem = rows[0].problems[0].to_string();
+    assert_eq!(
+        problem,
+        "column `conversation_a`: text that is no JSON of messages"
+    );
 }
 
 #[test]
@@ -200,6 +205,21 @@ fn a_value_of_millions_of_values_is_not_built() {
     assert_eq!(rows[0].conv_metadata, None);
     let problem = rows[0].problems[0].to_string();
     assert_eq!(problem, "column `conv_metadata`: more than 4000000 values");
+}
+
+#[test]
+fn a_broken_first_record_leaves_no_columns_behind() {
+    let broken = format!("{{{VOTE},\"prompt\":\"\u{1}\"}}");
+    let (_, report) = attempt(format!("{broken}\n{{{VOTE}}}\n").as_bytes()).unwrap();
+    assert_eq!(report.sources[0].columns, ["model_a", "model_b", "winner"]);
+    let first = &report.rejected[&crate::Reason::RowMalformed].first;
+    assert!(
+        first
+            .value
+            .as_deref()
+            .unwrap()
+            .starts_with("control character")
+    );
 }
 
 #[test]
@@ -432,4 +452,10 @@ fn half_of_a_surrogate_pair_is_replaced_and_told() {
         row.problems[0].to_string(),
         "column `conversation_a`: half of a surrogate pair, replaced by U+FFFD"
     );
+    // Inside of a table too, where the cell is JSON.
+    let csv =
+        "model_a,model_b,winner,prompt,response_a,response_b\nx,y,tie,\"[\"\"a\\ud83d\"\"]\",b,c\n";
+    let (rows, _) = attempt(csv.as_bytes()).unwrap();
+    assert_eq!(texts(&rows[0], 0)[0].1, Some("a\u{fffd}"));
+    assert_eq!(rows[0].problems.len(), 1, "once for both sides");
 }

@@ -424,7 +424,7 @@ impl<'a> Streams<'a> {
                 winner: Some(winner_of(w[i])),
                 folder: work.options.folder,
             };
-            chunk.push_row(whole_row(head, &block.row(i), rows.selection()));
+            chunk.push_row(whole_row(head, &block.row(i), rows));
         }
         Ok(())
     }
