@@ -354,7 +354,7 @@ impl fmt::Debug for KnownImages {
 }
 
 impl KnownImages {
-    /// Makes lists searchable. Takes about a second a million PDQ hashes; to change lists, make another and exchange them.
+    /// Makes lists searchable. Takes a few seconds a million PDQ hashes; to change lists, make another and exchange them.
     pub fn new(lists: Vec<HashList>) -> Self {
         let mut md5: HashMap<_, Vec<Place>> = HashMap::new();
         let mut sha256: HashMap<_, Vec<Place>> = HashMap::new();

@@ -3,6 +3,8 @@
 //! [`image::normalise`] is the only way in for a picture: whatever the voter uploaded becomes one upright, flat, metadata-free JPEG or PNG, or is refused in words.
 //! Nothing else in the workspace decodes pictures.
 //!
+//! [`perceptual_hash`] finds pictures again that were scaled, re-encoded or turned, alone or among millions; [`known_image`] compares them with lists of known abuse images.
+//!
 //! [`annotate`] labels text: [`annotate::style`] counts tokens and Markdown elements, the input of style control; [`annotate::identity`] finds answers that say who gives them.
 //! [`annotate::category`] and [`annotate::refusal`] say what a prompt asks for and whether an answer declines; [`question`] asks a vision model instead, and leaves the sending to its caller.
 //! [`annotate::agreement`] compares two annotators.

@@ -18,7 +18,7 @@ pub(super) use tiff::{Alpha, TiffColours, with_entries_as_grey};
 /// How often the pixels of the largest accepted picture may be walked.
 ///
 /// A progressive JPEG is walked once for each of its scans, ten as a rule; a file of a few kilobytes can ask for thousands.
-const PASSES_MAX: u64 = 10;
+const PASSES_MAX: u64 = 16;
 
 /// What is known of a picture before it is decoded.
 #[derive(Debug)]

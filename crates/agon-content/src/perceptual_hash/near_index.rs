@@ -99,7 +99,7 @@ impl NearIndex {
 
     /// Adds a hash and returns its place.
     ///
-    /// Now and then this builds the tables anew, which takes about half a second a million hashes.
+    /// Now and then this builds the tables anew, which takes a few seconds a million hashes.
     ///
     /// # Panics
     ///
