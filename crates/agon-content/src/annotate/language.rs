@@ -6,7 +6,7 @@
 //!
 //! 1. Code, addresses, markup and formulas are left out; what is left is cut into clauses of words.
 //! 2. A script that one language is written in decides by itself: Korean, Greek, Thai, …; Han is Japanese beside kana, Korean beside more hangul, else Chinese.
-//! 3. In the other scripts each word is scored by how likely its letters are after each other in every language of the script ([`ngrams`]).
+//! 3. In the other scripts each word is scored by how likely its letters are after each other in every language of the script.
 //! 4. A clause long enough to be sure of belongs to its own best language, the others to that of the whole text.
 //!    A second language with at least a quarter of the letters makes the answer a mixture.
 //! 5. A single word is no evidence, unless its script is.
