@@ -15,6 +15,6 @@
 pub mod annotate;
 mod hexadecimal;
 pub mod image;
-pub mod question;
 pub mod known_image;
 pub mod perceptual_hash;
+pub mod question;

@@ -17,7 +17,7 @@ use crate::{
 
 const ACTION: &str = "store imported battles";
 
-/// Values of one statement at most; SQLite takes 32,766.
+/// Values of one statement at most; SQLite takes 32,766. Such statements are of every length, and none is kept prepared.
 const VALUES_MAX: usize = 8192;
 /// Columns of each table that battles are written to.
 const BATTLE_COLUMNS: usize = 22;
@@ -181,6 +181,7 @@ async fn check_images(
         list.push_unseparated(")");
         let found: Vec<Vec<u8>> = query
             .build_query_scalar()
+            .persistent(false)
             .fetch_all(&mut *connection)
             .await
             .during(ACTION)?;
@@ -215,6 +216,7 @@ async fn known(
         list.push_unseparated(")");
         let rows: Vec<Row> = query
             .build_query_as()
+            .persistent(false)
             .fetch_all(&mut *connection)
             .await
             .during(ACTION)?;

@@ -289,6 +289,11 @@ impl Importer {
         pseudonym::imported_voter_id(&self.voter_key, &self.source, judge)
     }
 
+    /// Rows that were given so far.
+    pub fn n_rows(&self) -> u64 {
+        self.sequences.len() as u64
+    }
+
     /// Writes what cleaning says and finishes the import.
     ///
     /// # Errors

@@ -82,7 +82,11 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
     let aliases = args.aliases.as_deref();
     let aliases = aliases.map(AliasTable::read).transpose()?;
     let mut keys = SourceKeys::default();
-    let spooled = spool(&args.inputs, &mut keys)?;
+    let spooled = spool(&args.inputs)?;
+    let spooled_sha256 = spooled.as_ref().map(|(_, sha256)| sha256.clone());
+    if let Some(sha256) = &spooled_sha256 {
+        keys.insert(STANDARD_INPUT, sha256.clone());
+    }
     let rejects = args.rejects.as_deref().map(Rejects::create).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -103,7 +107,11 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         let new = NewImport {
             id: new_id()?,
             source: args.source.clone(),
-            request_sha256: request(args, body.as_ref().map(|body| body.sha256.as_str())),
+            request_sha256: request(
+                args,
+                spooled_sha256.as_deref(),
+                body.as_ref().map(|body| body.sha256.as_str()),
+            ),
             clean_profile: args.clean.as_ref().map(|profile| profile.name().to_owned()),
             aliases: body.map(|body| (body.version, digest_of(&body.sha256))),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -137,7 +145,7 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
             .then_some(&on_reject as &(dyn Fn(&RejectedRow) + Sync)),
         ..ReadOptions::default()
     };
-    let imported = all_inputs(&args.inputs, spooled.as_ref())
+    let imported = all_inputs(&args.inputs, spooled.as_ref().map(|(file, _)| file))
         .map_err(|error| Stopped::Read(error).into_error())
         .map_err(|error| (error, true))
         .and_then(|inputs| {
@@ -155,7 +163,16 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
             })
         });
     let report = match imported {
-        Ok(report) if report.kept > 0 => Ok(report),
+        Ok(report) if report.kept > 0 && report.kept == importer.n_rows() => Ok(report),
+        Ok(report) if report.kept > 0 => Err((
+            CommandError::input_refused(anyhow!(
+                "{} of {} votes come without a row of their own",
+                report.kept - importer.n_rows().min(report.kept),
+                report.kept
+            ))
+            .with_hint("a table of wins has no battles; agon rank ranks it as it is"),
+            true,
+        )),
         Ok(_) => Err((
             CommandError::input_refused(anyhow!("there are no battles")),
             true,
@@ -296,8 +313,8 @@ fn import(
     })
 }
 
-/// Standard input in a temporary file, when it is among the inputs: rows without an id are told by all of its bytes.
-fn spool(arguments: &[String], keys: &mut SourceKeys) -> Result<Option<File>, CommandError> {
+/// Standard input in a temporary file with its SHA-256, when it is among the inputs: rows without an id are told by all of its bytes.
+fn spool(arguments: &[String]) -> Result<Option<(File, String)>, CommandError> {
     if !arguments.iter().any(|argument| argument == STANDARD_INPUT) {
         return Ok(None);
     }
@@ -309,9 +326,8 @@ fn spool(arguments: &[String], keys: &mut SourceKeys) -> Result<Option<File>, Co
         file.rewind()?;
         Ok((file, digest))
     };
-    let (file, digest) = spooled().context("cannot keep standard input in a temporary file")?;
-    keys.insert(STANDARD_INPUT, digest);
-    Ok(Some(file))
+    let spooled = spooled().context("cannot keep standard input in a temporary file")?;
+    Ok(Some(spooled))
 }
 
 fn all_inputs(arguments: &[String], spooled: Option<&File>) -> Result<Vec<Input>, Error> {
@@ -335,7 +351,11 @@ fn all_inputs(arguments: &[String], spooled: Option<&File>) -> Result<Vec<Input>
 }
 
 /// A hash of everything that decides what is imported: files by path, size and time of change.
-fn request(args: &ImportArgs, aliases_sha256: Option<&str>) -> [u8; 32] {
+fn request(
+    args: &ImportArgs,
+    spooled_sha256: Option<&str>,
+    aliases_sha256: Option<&str>,
+) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let mut add = |part: &str| {
         hasher.update((part.len() as u64).to_le_bytes());
@@ -353,6 +373,7 @@ fn request(args: &ImportArgs, aliases_sha256: Option<&str>) -> [u8; 32] {
             add(&version_of(&path));
         }
     }
+    add(spooled_sha256.unwrap_or_default());
     add(aliases_sha256.unwrap_or_default());
     add(args.clean.as_ref().map_or("", |profile| profile.name()));
     let images = args.images.as_deref().map(canonical);

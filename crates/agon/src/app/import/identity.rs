@@ -16,6 +16,16 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Default)]
 pub struct SourceKeys {
     keys: HashMap<String, String>,
+    seen: HashMap<String, Seen>,
+}
+
+/// The rows of a source that were given an id.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The last of them.
+    last: u64,
+    /// How often rows not after the last one came: all votes of a cell of a matrix have its place.
+    again: HashMap<u64, u32>,
 }
 
 impl SourceKeys {
@@ -30,10 +40,18 @@ impl SourceKeys {
             Some(key) => key,
             None => {
                 let key = key_of(&place.source);
-                self.keys.entry(place.source.clone()).or_insert(key)
+                &*self.keys.entry(place.source.clone()).or_insert(key)
             }
         };
-        format!("{key}#{}", place.row)
+        let key = key.clone();
+        let seen = self.seen.entry(place.source.clone()).or_default();
+        if place.row > seen.last {
+            seen.last = place.row;
+            return format!("{key}#{}", place.row);
+        }
+        let n = seen.again.entry(place.row).or_insert(1);
+        *n += 1;
+        format!("{key}#{}.{n}", place.row)
     }
 }
 
@@ -113,6 +131,11 @@ mod tests {
         assert!(member.ends_with("!in/c.csv#1") && member.starts_with("sha256:ba7816bf"));
         keys.insert("-", "sha256:00".to_owned());
         assert_eq!(keys.id(&place("-", 2)), "sha256:00#2");
+        // Several votes of one place are told apart, the same in every run.
+        assert_eq!(keys.id(&place("-", 2)), "sha256:00#2.2");
+        assert_eq!(keys.id(&place("-", 1)), "sha256:00#1.2");
+        assert_eq!(keys.id(&place("-", 2)), "sha256:00#2.3");
+        assert_eq!(keys.id(&place("-", 3)), "sha256:00#3");
         assert_eq!(keys.id(&place("https://x.org/v", 2)), "https://x.org/v#2");
     }
 }

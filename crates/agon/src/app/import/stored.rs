@@ -21,7 +21,7 @@ const PAGE_BATTLES: u32 = 64;
 /// What the arena's own votes are called among the sources.
 const ARENA: &str = "store:arena";
 /// The reason under which votes of imports that are not finished are counted.
-const UNFINISHED: &str = "unfinished_import";
+pub const UNFINISHED: &str = "unfinished_import";
 
 /// Which votes of a store are ranked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

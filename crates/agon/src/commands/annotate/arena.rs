@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     app::{
-        annotation::{Content, Tools, duplicate_label, prompt_text, questions::Subject, stored},
+        annotation::{
+            Tools, duplicate_label, missing, prompt_text, questions::Subject, stored, voted_content,
+        },
         providers,
     },
     cli::{AnnotateArgs, GlobalArgs},

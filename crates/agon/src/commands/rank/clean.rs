@@ -68,9 +68,9 @@ pub(super) fn clean(
     let cleaned = cleaned?;
     if cleaned.n_rows() != battles.winner.len() {
         return Err(CommandError::input_refused(anyhow!(
-            "the input changed while it was read: it had {} votes, then {}",
-            battles.winner.len(),
-            cleaned.n_rows()
+            "{} of {} votes can be cleaned: the others have no row of their own, or the input changed while it was read",
+            cleaned.n_rows(),
+            battles.winner.len()
         )));
     }
     for (range, source) in battles.sources.iter().zip(&mut input.sources) {

@@ -1,6 +1,9 @@
 //! Votes from the store: `agon rank --store`.
 
-use std::io::{self, Write as _};
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+};
 
 use agon_dataset::InputReport;
 use agon_store::Store;
@@ -8,7 +11,7 @@ use anyhow::{Context as _, anyhow};
 
 use crate::{
     app::{
-        import::stored::{StoreSelection, stored_votes},
+        import::stored::{StoreSelection, UNFINISHED, stored_votes},
         leaderboard::{InputBody, Settings, Votes},
     },
     cli::{
@@ -83,15 +86,26 @@ pub(super) fn left_out(input: &InputBody, report: &InputReport) -> io::Result<()
     let rules: Vec<_> = input
         .dropped
         .iter()
-        .filter(|(code, _)| !is_rejected(code))
+        .filter(|(code, _)| !is_rejected(code) && *code != UNFINISHED)
         .collect();
-    if rules.is_empty() {
-        return Ok(());
-    }
     let n: u64 = rules.iter().map(|(_, n)| **n).sum();
-    let mut text = format!("{n} of {} votes are left out by cleaning:\n", input.rows);
+    let mut text = String::new();
+    if n > 0 {
+        let _ = writeln!(
+            text,
+            "{n} of {} votes are left out by cleaning:",
+            input.rows
+        );
+    }
     for (rule, n) in rules {
-        text.push_str(&format!("  {n} {rule}\n"));
+        let _ = writeln!(text, "  {n} {rule}");
+    }
+    if let Some(n) = input.dropped.get(UNFINISHED) {
+        let _ = writeln!(
+            text,
+            "{n} of {} votes are left out as their import is not finished",
+            input.rows
+        );
     }
     io::stderr().write_all(text.as_bytes())
 }

@@ -17,9 +17,7 @@ use super::rank::{self, path_text, run, text};
 /// Five battles: a refusal, a leak, code, French, and a prompt that is there twice.
 fn battles() -> String {
     let battle = |id: &str, prompt: &str, a: &str, b: &str| {
-        let side = |answer: &str| {
-            json!([[{ "role": "user", "content": prompt }, { "role": "assistant", "content": answer }]])
-        };
+        let side = |answer: &str| json!([[{ "role": "user", "content": prompt }, { "role": "assistant", "content": answer }]]);
         json!({
             "question_id": id, "model_a": "gamma-7b", "model_b": "delta-9b", "winner": "model_a",
             "judge": "j1", "tstamp": 1_717_200_000.5, "images": [],
@@ -173,18 +171,7 @@ fn every_row_comes_back_with_its_labels() {
     assert_eq!(rows[3]["categories"]["refusal"], false);
     assert_eq!(rows[2]["categories"]["is_code"], true);
     assert_eq!(rows[1]["categories"]["is_code"], false);
-    let leaks = &rows[1]["labels"]["identity-leaks"];
-    let leaks = if leaks.is_null() {
-        rows[1]["labels"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .find(|(name, _)| name.contains("identity"))
-            .unwrap()
-            .1
-    } else {
-        leaks
-    };
+    let leaks = &rows[1]["labels"]["identity"];
     assert_eq!(leaks["a"]["leaks"][0]["names"][0], "gamma-7b");
     assert_eq!(leaks["b"]["leaks"], json!([]));
     assert_eq!(leaks["a"]["probes"][0]["turn"], 1);
@@ -209,14 +196,31 @@ fn every_row_comes_back_with_its_labels() {
         &[path_text(&set.output), "--json", "--by", "language"],
         None,
     ));
-    assert_eq!(board["leaderboards"].as_array().unwrap().len(), 3);
+    let slices: Vec<_> = board["slices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|slice| {
+            (
+                slice["category"].as_str().unwrap(),
+                slice["battles"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        slices,
+        [
+            ("overall", 5),
+            ("language=English", 4),
+            ("language=French", 1)
+        ]
+    );
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_data() {
-    let data = |set: &Set| {
-        std::fs::read(set.output.join("data/train-00000-of-00001.parquet")).unwrap()
-    };
+    let data =
+        |set: &Set| std::fs::read(set.output.join("data/train-00000-of-00001.parquet")).unwrap();
     let one = Set::new(&battles().repeat(40).replace("question_id", "other_id"));
     let many = Set::new(&battles().repeat(40).replace("question_id", "other_id"));
     assert!(one.annotate(&["--threads", "1"]).status.success());
@@ -238,7 +242,12 @@ fn an_update_labels_what_is_new_and_takes_over_the_rest() {
     let lines = battles();
     let mut lines: Vec<&str> = lines.lines().collect();
     lines.pop();
-    let new = battles().lines().last().unwrap().replace("q5", "q0").replace("lock", "door");
+    let new = battles()
+        .lines()
+        .last()
+        .unwrap()
+        .replace("q5", "q0")
+        .replace("lock", "door");
     lines.insert(0, &new);
     std::fs::write(&set.input, lines.join("\n")).unwrap();
     let second = rank::json(&set.annotate(&["--update", "--json"]));
@@ -255,7 +264,10 @@ fn an_update_labels_what_is_new_and_takes_over_the_rest() {
     );
     let after = set.rows();
     for idx in 0..4 {
-        assert_eq!(before[idx]["labels"]["language"], after[idx + 1]["labels"]["language"]);
+        assert_eq!(
+            before[idx]["labels"]["language"],
+            after[idx + 1]["labels"]["language"]
+        );
         assert_eq!(before[idx]["content"], after[idx + 1]["content"]);
     }
     // One subject alone keeps the labels of the others.
@@ -306,7 +318,13 @@ fn what_cannot_be_annotated_is_refused_in_words() {
     assert!(text(&output.stderr).contains("standard input"));
     let output = run(
         "annotate",
-        &["-", "-o", path_text(&set.output), "--only", "language,style"],
+        &[
+            "-",
+            "-o",
+            path_text(&set.output),
+            "--only",
+            "language,style",
+        ],
         Some(battles().as_bytes()),
     );
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -460,7 +478,11 @@ fn a_labeller_is_asked_once_and_its_label_counts_first() {
     std::fs::remove_dir_all(&set.output).unwrap();
     let broken = set.annotate(&flags);
     assert_eq!(broken.status.code(), Some(1));
-    assert!(text(&broken.stderr).contains("line 1"), "{}", text(&broken.stderr));
+    assert!(
+        text(&broken.stderr).contains("line 1"),
+        "{}",
+        text(&broken.stderr)
+    );
 }
 
 #[test]
@@ -582,7 +604,10 @@ fn two_columns_of_labels_are_compared() {
     let output = run("annotate", &arguments, None);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("5 rows with both labels, 1 without"), "{shown}");
+    assert!(
+        shown.contains("5 rows with both labels, 1 without"),
+        "{shown}"
+    );
     let mut arguments = arguments.to_vec();
     arguments.push("--json");
     let found = rank::json(&run("annotate", &arguments, None));

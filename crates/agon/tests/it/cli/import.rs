@@ -438,6 +438,10 @@ fn rows_without_an_id_are_told_by_their_file_and_place() {
     // Other bytes are others, although rows say the same.
     let other = write("other.csv", &format!("{}a,b,tie\n", super::rank::CSV));
     assert_eq!(import(&other, None)["kept"], 11);
+    // A table of wins has its votes by cell.
+    let matrix = write("matrix.csv", ",a,b\na,0,3\nb,2,0\n");
+    assert_eq!(import(&matrix, None)["kept"], 5);
+    assert_eq!(import(&matrix, None)["rejected"]["repeated_id"], 5);
 }
 
 #[test]
