@@ -5,7 +5,7 @@
 //!
 //! [`perceptual_hash`] finds pictures again that were scaled, re-encoded or turned, alone or among millions; [`known_image`] compares them with lists of known abuse images.
 //!
-//! [`annotate`] labels text: [`annotate::style`] counts tokens and Markdown elements, the input of style control; [`annotate::identity`] finds answers that say who gives them.
+//! [`annotate`] labels text: [`annotate::style`] counts tokens and Markdown elements, the input of style control; [`annotate::language`] tells languages; [`annotate::duplicates`] finds prompts that were asked before; [`annotate::identity`] finds answers that say who gives them.
 //! [`annotate::category`] and [`annotate::refusal`] say what a prompt asks for and whether an answer declines; [`question`] asks a vision model instead, and leaves the sending to its caller.
 //! [`annotate::agreement`] compares two annotators.
 //!

@@ -86,3 +86,63 @@ async fn two_real_models_meet_on_the_page() {
         .count();
     assert_eq!(n_named, 2, "{result}");
 }
+
+#[test]
+fn a_real_model_is_asked_closed_questions() {
+    let Some(config) = config() else { return };
+    let path = std::env::var("AGON_TEST_REAL_MODELS_CONFIG").unwrap();
+    let name = config
+        .lines()
+        .find_map(|line| line.strip_prefix("name = "))
+        .unwrap()
+        .trim_matches('"');
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("battles.jsonl");
+    let rows: String = [
+        "Tell me a joke about a cat.",
+        "Write a function that adds two numbers.",
+    ]
+    .iter()
+    .map(|prompt| {
+        let side = |answer: &str| {
+            serde_json::json!([[{ "role": "user", "content": prompt }, { "role": "assistant", "content": answer }]])
+        };
+        let row = serde_json::json!({
+            "model_a": "a", "model_b": "b", "winner": "tie",
+            "conversation_a": side("Here it is."), "conversation_b": side("I will not do that."),
+        });
+        format!("{row}\n")
+    })
+    .collect();
+    std::fs::write(&input, rows).unwrap();
+    let started = Instant::now();
+    let output = std::process::Command::new(crate::cli::serve::AGON)
+        .args(["annotate", "--json", "--config", &path, "--labeller", name])
+        .args(["--questions", "humor,creative_writing"])
+        .args(["--questions-at-a-time", "1"])
+        .arg("--data-dir")
+        .arg(folder.path())
+        .arg("-o")
+        .arg(folder.path().join("annotated"))
+        .arg(&input)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let asked = &summary["labeller"];
+    let n = |what: &str| asked[what].as_u64().unwrap();
+    // A model this small may well say something else than yes or no; then there is no label.
+    assert_eq!(n("answered") + n("unreadable"), 4, "{asked}");
+    assert!(n("requests") >= 4 && n("tokens") > 0, "{asked}");
+    println!(
+        "a real model: {} of 4 questions answered, {} unreadable, {} requests in {:.1} s",
+        n("answered"),
+        n("unreadable"),
+        n("requests"),
+        started.elapsed().as_secs_f64()
+    );
+}
