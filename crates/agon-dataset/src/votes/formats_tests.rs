@@ -344,7 +344,7 @@ fn rows_of_a_log_have_judges_times_and_conversations() {
     let selection = Selection {
         features: vec![crate::FeatureRequest {
             name: "length".to_owned(),
-            difference: |a, b| a - b,
+            difference: |a, b| Some(a - b),
         }],
         judge: true,
         time: true,

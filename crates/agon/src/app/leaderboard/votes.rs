@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 
-use agon_dataset::{Battles, Judges};
+use agon_dataset::{Battles, FeatureColumn, Judges, Place, RefusedNumbers};
 use agon_domain::{CountedPair, Tally, Winner, WinnerCounts};
 use agon_ranking::{
     Columns, Comparison, Comparisons,
@@ -107,7 +107,7 @@ impl Table {
                 ));
             }
         }
-        let (features, left_out) = features(&mut battles, settings, n_threads)?;
+        let (features, left_out) = features(&mut battles, settings, sources, n_threads)?;
         // A column of times without any is none.
         if let Some(times) = &battles.times
             && times.iter().all(|time| time.is_nan())
@@ -221,6 +221,7 @@ const FEATURE_MAX: f64 = 1e140;
 fn features(
     battles: &mut Battles,
     settings: &Settings,
+    sources: &[SourceBody],
     n_threads: Threads,
 ) -> Result<(Vec<Feature>, Vec<LeftOutFeature>), RankError> {
     let Some(style) = &settings.style else {
@@ -232,10 +233,13 @@ fn features(
     let order: Vec<usize> = (0..columns.len()).collect();
     let extents = threads::for_each(&order, n_threads, |idx| Extent::of(&columns[idx].values));
     for (column, extent) in columns.into_iter().zip(extents) {
-        if extent.is_below_zero {
-            return Err(RankError::NegativeCounts {
-                feature: column.name,
-            });
+        if let Some(refused) = column.refused.first() {
+            let ranges = battles.sources.iter().zip(sources);
+            let source = ranges
+                .filter(|(range, _)| range.contains(&refused.battle))
+                .map(|(_, source)| source.path.clone())
+                .next();
+            return Err(negative(&column, refused, source.unwrap_or_default()));
         }
         if extent.largest > FEATURE_MAX {
             left_out.push(LeftOutFeature {
@@ -291,13 +295,32 @@ fn features(
     Ok((features, left_out))
 }
 
+/// The error for numbers that are no counts, with the first of them.
+fn negative(column: &FeatureColumn, refused: &RefusedNumbers, source: String) -> RankError {
+    let (side, value) = match refused.numbers {
+        [a, _] if a < 0.0 => ("a", a),
+        [_, b] => ("b", b),
+    };
+    RankError::NegativeCounts {
+        feature: column.name.clone(),
+        side,
+        value,
+        place: Place {
+            source,
+            row: refused.row,
+            line: refused.line,
+            column: None,
+            value: None,
+        },
+        n_rows: column.n_refused,
+    }
+}
+
 /// How far the values of a feature go.
 struct Extent {
     /// The largest absolute value of the finite ones.
     largest: f64,
     has_values: bool,
-    /// Whether one stands for the difference of a count below 0.
-    is_below_zero: bool,
 }
 
 impl Extent {
@@ -305,12 +328,10 @@ impl Extent {
         let mut extent = Self {
             largest: 0.0,
             has_values: false,
-            is_below_zero: false,
         };
         for &value in values.iter().filter(|value| value.is_finite()) {
             extent.largest = extent.largest.max(value.abs());
             extent.has_values = true;
-            extent.is_below_zero |= value == super::settings::BELOW_ZERO;
         }
         extent
     }
