@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         features: ["length", "headers", "lists", "bold"]
             .map(|name| FeatureRequest {
                 name: name.to_owned(),
-                difference: |a, b| (a - b) / (a + b + 1.0),
+                difference: |a, b| Some((a - b) / (a + b + 1.0)),
             })
             .into(),
         ..Selection::default()

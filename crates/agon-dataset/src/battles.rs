@@ -88,9 +88,25 @@ pub struct AnswerStyle {
 pub struct FeatureRequest {
     /// Its name.
     pub name: String,
-    /// What becomes of the numbers of side A and side B, such as (a − b) / (a + b + 1).
-    pub difference: fn(f64, f64) -> f64,
+    /// What becomes of the numbers of side A and side B, such as (a − b) / (a + b + 1); `None` where it is not made for such numbers.
+    pub difference: fn(f64, f64) -> Option<f64>,
 }
+
+/// A row of whose numbers a feature makes no difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RefusedNumbers {
+    /// The row of [`Battles`], from 0.
+    pub battle: usize,
+    /// The row of its source, from 1.
+    pub row: u64,
+    /// The line on which it begins, from 1, in text formats.
+    pub line: Option<u64>,
+    /// The numbers of side A and side B.
+    pub numbers: [f64; 2],
+}
+
+/// Rows of refused numbers that are remembered for each feature.
+pub(crate) const REFUSED_MAX: usize = 1_000_000;
 
 /// The kept rows of all sources, in the order of reading, by column.
 #[derive(Clone, Debug, Default)]
@@ -132,6 +148,10 @@ pub struct FeatureColumn {
     pub n_from_conversations: u64,
     /// Where it comes from in each source, in the order of [`InputReport::sources`].
     pub origins: Vec<FeatureOrigin>,
+    /// Rows whose numbers [`FeatureRequest::difference`] does not take; the feature is missing there.
+    pub n_refused: u64,
+    /// The first million of them.
+    pub refused: Vec<RefusedNumbers>,
 }
 
 /// Where the values of a feature come from.

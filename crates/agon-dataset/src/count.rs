@@ -635,16 +635,24 @@ pub(crate) fn sums(parts: &mut [Counter]) -> SourceSums {
     sums
 }
 
-/// Groups of names that differ in case only, sorted.
+/// Groups of names that are nearly the same, sorted: those of which the same letters and digits are left, whatever their case, form and width.
+///
+/// Names are brought to Unicode's normal form KC and folded by writing them large, then small, which makes `ß` and `SS` one, and `ς` and `σ`.
+/// A name without a letter or a digit is like no other.
 pub(crate) fn near_duplicates(names: &[String]) -> Vec<Vec<String>> {
-    let mut by_folded: HashMap<String, Vec<String>> = HashMap::new();
+    let mut by_letters: HashMap<String, Vec<String>> = HashMap::new();
     for name in names {
-        by_folded
-            .entry(name.to_lowercase())
-            .or_default()
-            .push(name.clone());
+        let letters: String = name
+            .nfkc()
+            .flat_map(char::to_uppercase)
+            .flat_map(char::to_lowercase)
+            .filter(|character| character.is_alphanumeric())
+            .collect();
+        if !letters.is_empty() {
+            by_letters.entry(letters).or_default().push(name.clone());
+        }
     }
-    let mut groups: Vec<Vec<String>> = by_folded
+    let mut groups: Vec<Vec<String>> = by_letters
         .into_values()
         .filter(|group| group.len() > 1)
         .collect();
@@ -658,4 +666,43 @@ pub(crate) fn near_duplicates(names: &[String]) -> Vec<Vec<String>> {
 /// Positions are below [`MODELS_MAX`], so nothing is cut.
 fn narrow(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_same_letters_and_digits_are_near_duplicates() {
+        let names = [
+            "gpt-4o",
+            "GPT 4o",
+            "gpt-4",
+            "gpt4",
+            "Tülu",
+            "tülu",
+            "tulu",
+            "+",
+            "-",
+            "",
+            "ＧＰＴ４",
+            "straße",
+            "STRASSE",
+            "gpt-4ο",
+            "ΟΔΟΣ",
+            "οδος",
+        ];
+        let names = names.map(str::to_owned);
+        // The omicron of `gpt-4ο` is another letter than `o`.
+        assert_eq!(
+            near_duplicates(&names),
+            [
+                vec!["GPT 4o", "gpt-4o"],
+                vec!["STRASSE", "straße"],
+                vec!["Tülu", "tülu"],
+                vec!["gpt-4", "gpt4", "ＧＰＴ４"],
+                vec!["ΟΔΟΣ", "οδος"],
+            ]
+        );
+    }
 }

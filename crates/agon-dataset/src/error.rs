@@ -141,11 +141,11 @@ pub enum Error {
         expected: &'static str,
     },
     /// The bytes do not follow the format: the file is damaged or cut short, get it again.
-    #[error("`{path}` is not valid {format}: {detail}")]
+    #[error("`{path}` is not {}: {detail}", valid(format))]
     Malformed {
         /// What was read.
         path: String,
-        /// The format that its first bytes promise.
+        /// The format that its first bytes promise: its name, such as `Parquet`, or what it is in several words, such as `matrix of wins`.
         format: &'static str,
         /// What is wrong, with the place as far as it is known.
         detail: String,
@@ -237,6 +237,12 @@ pub(crate) fn found_instead(looked_for: &str, are_numbers: bool, found: &[String
     format!("looked for {looked_for}; {kind} are {}", list(found))
 }
 
+/// What a file of a format is: valid Parquet, but a valid matrix of wins.
+fn valid(format: &str) -> String {
+    let article = if format.contains(' ') { "a " } else { "" };
+    format!("{article}valid {format}")
+}
+
 fn list(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
@@ -259,5 +265,29 @@ fn accepted(reason: &Reason) -> &'static str {
         | Reason::NotAPair
         | Reason::RepeatedId
         | Reason::RepeatedContent => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_breaks_its_format_is_told_in_good_english() {
+        for (format, expected) in [
+            ("Parquet", "`votes` is not valid Parquet: it ends too early"),
+            ("gzip", "`votes` is not valid gzip: it ends too early"),
+            (
+                "matrix of wins",
+                "`votes` is not a valid matrix of wins: it ends too early",
+            ),
+        ] {
+            let error = Error::Malformed {
+                path: "votes".to_owned(),
+                format,
+                detail: "it ends too early".to_owned(),
+            };
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

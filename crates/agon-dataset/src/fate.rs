@@ -240,7 +240,7 @@ pub struct InputReport {
     pub n_strong: u64,
     /// Kept rows whose id stood in an earlier row already, when [`crate::ReadOptions::repeated_ids`] asks for it and a kept row has an id. They are kept.
     pub n_repeated_ids: Option<u64>,
-    /// Groups of model names that are equal but for case. They are kept apart.
+    /// Groups of model names that are nearly the same: equal letters and digits, whatever their case. They are kept apart.
     pub near_duplicates: Vec<Vec<String>>,
     /// What was read, in the order of reading.
     pub sources: Vec<SourceReport>,

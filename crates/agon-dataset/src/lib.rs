@@ -37,7 +37,7 @@ pub use annotated::{
 };
 pub use battles::{
     AnswerStyle, Battles, ConversationCounter, FeatureColumn, FeatureOrigin, FeatureRequest,
-    Judges, Labels, Selection, SliceColumn, SliceValues, read_battles,
+    Judges, Labels, RefusedNumbers, Selection, SliceColumn, SliceValues, read_battles,
 };
 pub use conversations::{
     ConversationRow, ConversationSelection, RowConversation, RowImage, RowMessage, RowProblem,

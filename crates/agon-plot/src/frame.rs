@@ -205,6 +205,16 @@ pub(crate) fn dot(x: f64, y: f64, radius: f64, ink: Ink, hollow: bool) -> Shape 
     }
 }
 
+/// How far beyond the ratings an axis follows intervals: half of the span of the ratings, or three usual intervals where these lie close together.
+pub(crate) fn reach(span: f64, intervals: impl Iterator<Item = Interval>) -> f64 {
+    let mut widths: Vec<f64> = intervals
+        .map(|interval| interval.upper - interval.lower)
+        .collect();
+    widths.sort_by(f64::total_cmp);
+    let usual = widths.get(widths.len() / 2).copied().unwrap_or(0.0);
+    (0.5 * span).max(3.0 * usual)
+}
+
 /// An interval on a horizontal axis, with arrow heads where it goes beyond the axis.
 pub(crate) fn bar(axis: &Axis, interval: Interval, y: f64, width: f64, ink: Ink) -> Vec<Shape> {
     let (start, end) = (axis.at(axis.low()), axis.at(axis.high()));
@@ -227,6 +237,38 @@ pub(crate) fn bar(axis: &Axis, interval: Interval, y: f64, width: f64, ink: Ink)
             Shape::polygon(&[(end + 5.0, y), (end - 1.0, y - head), (end - 1.0, y + head)])
                 .fill(ink),
         );
+    }
+    shapes
+}
+
+/// The same upright, on an axis from below to above.
+pub(crate) fn upright_bar(
+    axis: &Axis,
+    interval: Interval,
+    x: f64,
+    width: f64,
+    ink: Ink,
+) -> Vec<Shape> {
+    let (bottom, top) = (axis.at(axis.low()), axis.at(axis.high()));
+    let lower = axis.at(interval.lower).clamp(top, bottom);
+    let upper = axis.at(interval.upper).clamp(top, bottom);
+    let mut shapes = vec![Shape::line((x, lower), (x, upper)).stroke(ink, width)];
+    let head = 3.5;
+    let mut beyond = |end: f64, outwards: f64| {
+        shapes.push(
+            Shape::polygon(&[
+                (x, end + 5.0 * outwards),
+                (x - head, end - outwards),
+                (x + head, end - outwards),
+            ])
+            .fill(ink),
+        );
+    };
+    if interval.lower < axis.low() {
+        beyond(bottom, 1.0);
+    }
+    if interval.upper > axis.high() {
+        beyond(top, -1.0);
     }
     shapes
 }

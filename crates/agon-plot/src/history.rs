@@ -1,7 +1,7 @@
 //! Ratings over time, many models at once.
 
 use crate::{
-    Caption, Error, Plot,
+    Caption, Error, Interval, Plot,
     axis::{Axis, number},
     drawing::{Anchor, Shape},
     frame::{self, FONT_SLACK, GAP, MARGIN, SMALL},
@@ -11,6 +11,16 @@ use crate::{
 };
 
 const WIDTH: f64 = 1000.0;
+/// Width with one board, which has no time to show: on a narrow page its points are then there without scrolling.
+const WIDTH_OF_ONE: f64 = 640.0;
+/// From the ends of the axis of times to the first and the last board.
+const INSET: f64 = 10.0;
+/// Shortest axis of times.
+const TIMES_MIN: f64 = 240.0;
+/// The same with one board.
+const TIMES_MIN_OF_ONE: f64 = 120.0;
+/// Farthest that the models of one board stand apart.
+const STEP_MAX: f64 = 24.0;
 const LABEL_SIZE: f64 = 12.5;
 const LABEL_HEIGHT: f64 = 18.0;
 const WIDEST_LABEL: f64 = 250.0;
@@ -56,16 +66,19 @@ pub struct HistoryLine {
     pub name: String,
     /// Its rating on each board; `None` where it is not on the board, which leaves a gap in the line.
     pub ratings: Vec<Option<f64>>,
+    /// The interval of each rating, or nothing at all. Drawn where there is one board alone, so that a line says nothing.
+    pub intervals: Vec<Option<Interval>>,
 }
 
 /// Draws one line for each model, with names at the right end that never cover one another.
 ///
 /// Lines differ in colour and marker, and from the ninth on in dash. All others are grey, and named by their tips.
+/// With one board there are no lines, but points beside each other with their intervals.
 ///
 /// # Errors
 ///
 /// [`Error::Empty`] without boards or ratings, [`Error::Length`] when a line does not match the boards,
-/// [`Error::Number`] naming the model and board, [`Error::OutOfRange`] when days do not increase, [`Error::TooMany`]
+/// [`Error::Number`] naming the model and board, [`Error::Reversed`] for an interval that ends before it begins, [`Error::OutOfRange`] when days do not increase, [`Error::TooMany`]
 /// above 2000 lines or boards.
 pub fn history(data: &History) -> Result<Plot, Error> {
     let lines = checked_lines(data)?;
@@ -85,12 +98,23 @@ pub fn history(data: &History) -> Result<Plot, Error> {
             .iter()
             .flat_map(|line| line.ratings.iter().flatten().copied())
     };
-    let low = ratings().fold(f64::INFINITY, f64::min);
-    let high = ratings().fold(f64::NEG_INFINITY, f64::max);
+    let mut low = ratings().fold(f64::INFINITY, f64::min);
+    let mut high = ratings().fold(f64::NEG_INFINITY, f64::max);
+    let is_one = data.boards.len() == 1;
+    let width = if is_one { WIDTH_OF_ONE } else { WIDTH };
+    if is_one {
+        let intervals = || highlighted.iter().filter_map(|line| line.interval);
+        let reach = frame::reach(high - low, intervals());
+        let (lowest, highest) = (low - reach, high + reach);
+        for interval in intervals() {
+            low = low.min(interval.lower.max(lowest));
+            high = high.max(interval.upper.min(highest));
+        }
+    }
     let room = 0.03 * (high - low);
     let height = if lines.len() > 40 { 580.0 } else { 440.0_f64 };
     let height = height.max(LABEL_HEIGHT * coloured as f64 + 30.0);
-    let (mut plot, top) = frame::begin(&data.caption, WIDTH);
+    let (mut plot, top) = frame::begin(&data.caption, width);
     let top = top + 20.0;
     let bottom = top + height;
     let axis = Axis::new(
@@ -120,8 +144,11 @@ pub fn history(data: &History) -> Result<Plot, Error> {
     };
     let (name_width, value_width) = (widest(|label| &label.0), widest(|label| &label.1));
     let leader = if coloured > 0 { 46.0 } else { 12.0 };
-    let right = (WIDTH - MARGIN - name_width - value_width - GAP - leader).max(left + 240.0);
+    let times_min = if is_one { TIMES_MIN_OF_ONE } else { TIMES_MIN };
+    let right = (width - MARGIN - name_width - value_width - GAP - leader).max(left + times_min);
     let time = Timeline::new(&data.boards, left, right);
+    let step = (right - left - 2.0 * INSET) / coloured.saturating_sub(1).max(1) as f64;
+    let step = if is_one { step.min(STEP_MAX) } else { 0.0 };
 
     let axis_name = text::fit_end(
         &text::clean(&data.axis),
@@ -164,7 +191,13 @@ pub fn history(data: &History) -> Result<Plot, Error> {
         let dash = DASHES[index / usize::from(SERIES) % DASHES.len()];
         let mut shapes = line.strokes(&time, &axis, ink, 2.0, dash);
         let with_markers = data.boards.len() <= BOARDS_WITH_MARKERS;
-        let every = line.points(&time, &axis).flatten().collect::<Vec<_>>();
+        // Side by side around the middle, the highest first.
+        let aside = step * (index as f64 - (coloured - 1) as f64 / 2.0);
+        let every: Vec<_> = line
+            .points(&time, &axis)
+            .flatten()
+            .map(|(x, y)| (x + aside, y))
+            .collect();
         let last = every.last().copied();
         let lone: Vec<_> = line.lone_points(&time, &axis).collect();
         let marked = if with_markers {
@@ -172,6 +205,9 @@ pub fn history(data: &History) -> Result<Plot, Error> {
         } else {
             lone.into_iter().chain(last).collect()
         };
+        if let (Some((x, _)), Some(interval)) = (last, line.interval.filter(|_| is_one)) {
+            shapes.extend(frame::upright_bar(&axis, interval, x, 1.6, ink));
+        }
         shapes.extend(marked.into_iter().map(|(x, y)| marker(index, x, y, ink)));
         let y = places[index];
         if let Some((x, end)) = last {
@@ -191,7 +227,7 @@ pub fn history(data: &History) -> Result<Plot, Error> {
         let (name, value) = label(line);
         shapes.push(Shape::text_at_middle(text_left, y, LABEL_SIZE, name));
         shapes.push(
-            Shape::text_at_middle(WIDTH - MARGIN, y, LABEL_SIZE, value)
+            Shape::text_at_middle(width - MARGIN, y, LABEL_SIZE, value)
                 .anchored(Anchor::End)
                 .fill(Ink::Muted),
         );
@@ -204,7 +240,7 @@ pub fn history(data: &History) -> Result<Plot, Error> {
         let note = format!("{} more models in grey", others.len());
         plot.draw(Shape::text(left, y - 3.0, SMALL, note).fill(Ink::Muted));
     }
-    let page = frame::end(&mut plot, &data.caption, WIDTH, y);
+    let page = frame::end(&mut plot, &data.caption, width, y);
     let mut description = format!(
         "Ratings of {} models on {} boards",
         lines.len(),
@@ -218,14 +254,15 @@ pub fn history(data: &History) -> Result<Plot, Error> {
         ));
     }
     description.push('.');
-    Ok(plot.finish(WIDTH, page, description))
+    Ok(plot.finish(width, page, description))
 }
 
 struct Line<'a> {
     name: String,
     ratings: &'a [Option<f64>],
-    /// The last rating, and the board that has it.
+    /// The last rating, its interval, and the board that has it.
     last: f64,
+    interval: Option<Interval>,
     last_board: usize,
 }
 
@@ -261,6 +298,23 @@ fn checked_lines(data: &History) -> Result<Vec<Line<'_>>, Error> {
                 found: line.ratings.len(),
             });
         }
+        if !line.intervals.is_empty() && line.intervals.len() != data.boards.len() {
+            return Err(Error::Length {
+                item: format!("the intervals of {name}"),
+                expected: data.boards.len(),
+                found: line.intervals.len(),
+            });
+        }
+        for (board, interval) in data.boards.iter().zip(&line.intervals) {
+            if let Some(interval) = interval {
+                interval.check(|| {
+                    format!(
+                        "the interval of {name} on board {}",
+                        text::name(&board.label)
+                    )
+                })?;
+            }
+        }
         let mut latest = None;
         for (index, rating) in line.ratings.iter().enumerate() {
             if let Some(rating) = rating {
@@ -278,6 +332,7 @@ fn checked_lines(data: &History) -> Result<Vec<Line<'_>>, Error> {
                 name,
                 ratings: &line.ratings,
                 last,
+                interval: line.intervals.get(last_board).copied().flatten(),
                 last_board,
             });
         }
@@ -353,10 +408,9 @@ impl Timeline {
     fn new(boards: &[Board], left: f64, right: f64) -> Self {
         let first = boards.first().map_or(0.0, |board| board.day);
         let span = boards.last().map_or(0.0, |board| board.day) - first;
-        let inset = 10.0;
         let at = |day: f64| {
             if span > 0.0 {
-                left + inset + (day - first) / span * (right - left - 2.0 * inset)
+                left + INSET + (day - first) / span * (right - left - 2.0 * INSET)
             } else {
                 (left + right) / 2.0
             }
@@ -428,5 +482,98 @@ fn marker(index: usize, x: f64, y: f64, ink: Ink) -> Shape {
         ])
         .fill(Ink::Background)
         .stroke(ink, 1.6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Theme;
+
+    /// A history of one month.
+    fn one_month(ratings: &[f64]) -> History {
+        History {
+            boards: vec![Board {
+                label: "2026-03".to_owned(),
+                day: 0.0,
+            }],
+            lines: ratings
+                .iter()
+                .map(|&rating| HistoryLine {
+                    name: format!("model of {rating}"),
+                    ratings: vec![Some(rating)],
+                    intervals: vec![Some(Interval {
+                        lower: rating - 12.0,
+                        upper: rating + 9.0,
+                    })],
+                })
+                .collect(),
+            ..History::default()
+        }
+    }
+
+    /// The number of an attribute of an element.
+    fn attribute(element: &str, name: &str) -> f64 {
+        let start = element.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        let text = element[start..].split('"').next().unwrap();
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_one_point_of_a_model_and_its_interval_are_seen_on_a_narrow_page() {
+        for ratings in [&[1200.0][..], &[1000.0, 1040.0, 1080.0]] {
+            let plot = history(&one_month(ratings)).unwrap();
+            let svg = plot.to_svg(Theme::Light);
+            let title = format!("model of {}", ratings[ratings.len() - 1]);
+            let mark = svg
+                .split("<g")
+                .find(|group| group.contains(&format!("<title>{title}:")))
+                .unwrap();
+            let elements: Vec<&str> = mark.split('<').collect();
+            let point = elements.iter().find(|e| e.starts_with("circle")).unwrap();
+            let (x, y) = (attribute(point, "cx"), attribute(point, "cy"));
+            // 390 pixels less the margins of the page.
+            assert!(x < 340.0, "{x}: {mark}");
+            assert!(attribute(point, "r") > 3.0);
+            let bar = elements
+                .iter()
+                .find(|e| e.starts_with("line") && attribute(e, "x1") == attribute(e, "x2"))
+                .unwrap();
+            assert!((attribute(bar, "x1") - x).abs() < 0.1, "{mark}");
+            let (y1, y2) = (attribute(bar, "y1"), attribute(bar, "y2"));
+            let (top, bottom) = (y1.min(y2), y1.max(y2));
+            // 9 points above the rating and 12 below it.
+            assert!(top < y && y < bottom, "{mark}");
+            let ratio = (bottom - y) / (y - top);
+            assert!((ratio - 12.0 / 9.0).abs() < 0.05, "{ratio}: {mark}");
+        }
+    }
+
+    #[test]
+    fn models_of_one_board_stand_side_by_side() {
+        let plot = history(&one_month(&[1000.0, 1000.0, 1000.0])).unwrap();
+        let svg = plot.to_svg(Theme::Light);
+        let mut positions: Vec<f64> = svg
+            .split('<')
+            .filter(|e| e.starts_with("line"))
+            .filter(|e| attribute(e, "x1") == attribute(e, "x2"))
+            .filter(|e| (attribute(e, "y1") - attribute(e, "y2")).abs() > 10.0)
+            .map(|e| attribute(e, "x1"))
+            .collect();
+        positions.sort_by(f64::total_cmp);
+        positions.dedup();
+        assert_eq!(positions.len(), 3, "{positions:?}");
+    }
+
+    #[test]
+    fn intervals_that_do_not_match_the_boards_or_are_reversed_are_refused() {
+        let mut data = one_month(&[1000.0]);
+        data.lines[0].intervals.push(None);
+        assert!(matches!(history(&data), Err(Error::Length { .. })));
+        data.lines[0].intervals = vec![Some(Interval {
+            lower: 2.0,
+            upper: 1.0,
+        })];
+        assert!(matches!(history(&data), Err(Error::Reversed { .. })));
     }
 }

@@ -192,14 +192,8 @@ fn domain(rows: &[Row]) -> (f64, f64) {
     let highest = shown()
         .map(|row| row.model.rating)
         .fold(f64::NEG_INFINITY, f64::max);
-    let mut widths: Vec<f64> = shown()
-        .filter_map(|row| row.model.interval.or(row.model.simultaneous))
-        .map(|interval| interval.upper - interval.lower)
-        .collect();
-    widths.sort_by(f64::total_cmp);
-    let usual = widths.get(widths.len() / 2).copied().unwrap_or(0.0);
-    // Half of the span of ratings, or three usual intervals where the ratings lie close together.
-    let reach = (0.5 * (highest - lowest)).max(3.0 * usual);
+    let usual = shown().filter_map(|row| row.model.interval.or(row.model.simultaneous));
+    let reach = frame::reach(highest - lowest, usual);
     let (mut low, mut high) = (lowest, highest);
     for row in shown() {
         for interval in [row.model.interval, row.model.simultaneous]

@@ -40,6 +40,8 @@ pub struct Covariance {
 #[derive(Clone, Debug)]
 enum Form {
     Whole(Matrix),
+    /// H⁻¹ under the anchor in use.
+    Inverse(Matrix),
     Sandwich {
         /// Under the anchor in use.
         bread: Matrix,
@@ -55,7 +57,9 @@ impl PartialEq for Covariance {
     /// What is worked out later follows from the rest.
     fn eq(&self, other: &Self) -> bool {
         let same_form = match (&self.form, &other.form) {
-            (Form::Whole(own), Form::Whole(other)) => own == other,
+            (Form::Whole(own), Form::Whole(other)) | (Form::Inverse(own), Form::Inverse(other)) => {
+                own == other
+            }
             (
                 Form::Sandwich { bread, meat, .. },
                 Form::Sandwich {
@@ -152,7 +156,7 @@ impl Covariance {
             meat: meat.as_ref().map(of_models),
             mass,
             form: match meat {
-                None => Form::Whole(bread),
+                None => Form::Inverse(bread),
                 Some(meat) => Form::Sandwich {
                     bread,
                     meat: Arc::new(meat),
@@ -218,6 +222,7 @@ impl Covariance {
         }
         let form = match &self.form {
             Form::Whole(matrix) => Form::Whole(anchored(matrix, weights, total)),
+            Form::Inverse(matrix) => Form::Inverse(anchored(matrix, weights, total)),
             // Tᵀ B T = B, so that T H⁻¹ B H⁻¹ Tᵀ = (T H⁻¹ Tᵀ) B (T H⁻¹ Tᵀ).
             Form::Sandwich {
                 bread,
@@ -242,7 +247,10 @@ impl Covariance {
 
     /// Number of parameters: models, then features.
     pub fn n_parameters(&self) -> usize {
-        self.bread().n()
+        match &self.form {
+            Form::Whole(matrix) | Form::Inverse(matrix) => matrix.n(),
+            Form::Sandwich { bread, .. } => bread.n(),
+        }
     }
 
     /// Covariance of two parameters (models first, then features); `None` out of range.
@@ -286,17 +294,59 @@ impl Covariance {
         Some(variance.max(0.0).sqrt())
     }
 
-    /// H⁻¹ under the anchor in use, for a covariance of a fit.
-    pub(crate) fn bread(&self) -> &Matrix {
+    /// Standard errors of the differences of all models' strengths to that of one, in nats.
+    ///
+    /// What [`Covariance::difference_error`] gives for each, for the work of one column instead of all.
+    pub fn difference_errors(&self, model: usize) -> Vec<Option<f64>> {
+        if self.strength_error(model).is_none() {
+            return vec![None; self.n_models];
+        }
+        let n = self.n_parameters();
+        let column = match &self.form {
+            Form::Whole(matrix) | Form::Inverse(matrix) => matrix.column(model).to_vec(),
+            Form::Sandwich { bread, meat, .. } => {
+                let (mut half, mut column) = (vec![0.0; n], vec![0.0; n]);
+                meat.multiply(bread.column(model), &mut half);
+                bread.multiply(&half, &mut column);
+                column
+            }
+        };
+        let own = self.variance(model);
+        (0..self.n_models)
+            .map(|other| {
+                if other == model {
+                    return Some(0.0);
+                }
+                self.strength_error(other)?;
+                let variance = own + self.variance(other) - 2.0 * column[other];
+                Some(variance.max(0.0).sqrt())
+            })
+            .collect()
+    }
+
+    /// The covariance that follows from the model alone, H⁻¹ under the same anchor; `None` where this one was not computed from it.
+    pub fn model_based(&self) -> Option<Self> {
+        Some(Self {
+            n_models: self.n_models,
+            form: Form::Inverse(self.inverse_information()?.clone()),
+            meat: None,
+            mass: self.mass.clone(),
+        })
+    }
+
+    /// H⁻¹ under the anchor in use, where the covariance was computed from it.
+    ///
+    /// Of vectors whose entries for models sum to 0 it gives what H⁻¹ does, but for the location.
+    pub(crate) fn inverse_information(&self) -> Option<&Matrix> {
         match &self.form {
-            Form::Whole(matrix) => matrix,
-            Form::Sandwich { bread, .. } => bread,
+            Form::Whole(_) => None,
+            Form::Inverse(bread) | Form::Sandwich { bread, .. } => Some(bread),
         }
     }
 
     fn variance(&self, idx: usize) -> f64 {
         match &self.form {
-            Form::Whole(matrix) => matrix.get(idx, idx),
+            Form::Whole(matrix) | Form::Inverse(matrix) => matrix.get(idx, idx),
             Form::Sandwich {
                 bread,
                 meat,
@@ -312,7 +362,7 @@ impl Covariance {
             return self.variance(row);
         }
         match &self.form {
-            Form::Whole(matrix) => matrix.get(row, column),
+            Form::Whole(matrix) | Form::Inverse(matrix) => matrix.get(row, column),
             Form::Sandwich {
                 bread,
                 meat,
@@ -461,6 +511,7 @@ fn squared_cluster_scores(fit: &Fit, comparisons: &Comparisons) -> Result<Matrix
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Comparison, FitOptions, fit};
 
     #[test]
     fn anchors_are_weights_that_make_sense() {
@@ -505,5 +556,48 @@ mod tests {
             Covariance::of(&fit, &other, CovarianceMethod::Sandwich),
             Err(Error::Length { .. })
         ));
+    }
+
+    /// A round of battles of five models, each of which has lost and won.
+    fn round() -> Comparisons {
+        let rows = (0..5_u32).flat_map(|a| {
+            (0..5_u32).filter(move |&b| b != a).map(move |b| {
+                let n = 3 + u64::from((a * 5 + b * 3) % 7);
+                Comparison::new(a, b, if (a + 2 * b) % 3 == 0 { 0.5 } else { 1.0 }).with_count(n)
+            })
+        });
+        Comparisons::new(5, rows).unwrap()
+    }
+
+    #[test]
+    fn errors_to_one_model_are_those_of_each_difference() {
+        let comparisons = round();
+        let fit = fit(&comparisons, &FitOptions::default()).unwrap();
+        for method in [CovarianceMethod::Sandwich, CovarianceMethod::ModelBased] {
+            let covariance = Covariance::of(&fit, &comparisons, method).unwrap();
+            for covariance in [covariance.anchored(&[1.0; 5]).unwrap(), covariance] {
+                let found = covariance.difference_errors(2);
+                for (other, found) in found.into_iter().enumerate() {
+                    let expected = covariance.difference_error(2, other).unwrap();
+                    assert!((found.unwrap() - expected).abs() < 1e-12, "{other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_model_based_covariance_is_kept_with_every_other() {
+        let comparisons = round();
+        let fit = fit(&comparisons, &FitOptions::default()).unwrap();
+        let expected = Covariance::of(&fit, &comparisons, CovarianceMethod::ModelBased).unwrap();
+        let sandwich = Covariance::of(&fit, &comparisons, CovarianceMethod::Sandwich).unwrap();
+        assert_eq!(sandwich.model_based().unwrap(), expected);
+        let weights = [1.0, 2.0, 0.0, 1.0, 3.0];
+        assert_eq!(
+            sandwich.anchored(&weights).unwrap().model_based().unwrap(),
+            expected.anchored(&weights).unwrap()
+        );
+        let other = Covariance::from_parts(1, Matrix::zeros(1), None, vec![1.0]);
+        assert_eq!(other.model_based(), None);
     }
 }

@@ -456,7 +456,7 @@ fn start_of<'a>(
             }
         }
         if fitted.models == models && fitted.features == features {
-            inverse = Some(fitted.covariance.bread());
+            inverse = fitted.covariance.inverse_information();
         }
     }
     (start, inverse)

@@ -2,6 +2,10 @@
 //!
 //! Not for counting headings and lists: the caller brings the counts of each side.
 
+use std::num::NonZeroUsize;
+
+use crate::comparisons::in_parallel;
+
 /// How the totals of two sides become a difference between −1 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DifferenceRule {
@@ -115,27 +119,47 @@ pub fn scale_features(
 /// The units of features that are scaled without a centre, given by column: what [`scale_features`] divides each by, if
 /// it is given the rows in which all features are finite. 1 for a feature that is 0 in all of these.
 ///
-/// Columns are read once, and nothing is copied.
+/// Nothing is copied, and the squares of a column are summed in the order of rows: the number of threads changes no bit.
 ///
 /// # Panics
 ///
 /// If the columns are not of one length.
-pub fn uncentred_units(columns: &[&[f64]]) -> Vec<f64> {
+pub fn uncentred_units(columns: &[&[f64]], n_threads: NonZeroUsize) -> Vec<f64> {
     let n_rows = columns.first().map_or(0, |column| column.len());
     // The compiler then knows that every row is in every column.
     let columns: Vec<&[f64]> = columns.iter().map(|column| &column[..n_rows]).collect();
-    let mut n_complete = 0_u64;
-    let mut squares = vec![0.0; columns.len()];
-    for row in 0..n_rows {
-        if columns.iter().all(|column| column[row].is_finite()) {
-            n_complete += 1;
-            for (sum, column) in squares.iter_mut().zip(&columns) {
+    let share = n_rows.div_ceil(n_threads.get()).max(1);
+    let mut is_complete = vec![false; n_rows];
+    let rows: Vec<_> = is_complete.chunks_mut(share).zip(0..).collect();
+    let n_complete: u64 = in_parallel(rows, |(is_complete, part): (&mut [bool], usize)| {
+        let first = part * share;
+        for (row, is_complete) in (first..).zip(is_complete.iter_mut()) {
+            *is_complete = columns.iter().all(|column| column[row].is_finite());
+        }
+        is_complete
+            .iter()
+            .map(|&complete| u64::from(complete))
+            .sum::<u64>()
+    })
+    .into_iter()
+    .sum();
+    let share = columns.len().div_ceil(n_threads.get()).max(1);
+    let squares = in_parallel(columns.chunks(share).collect(), |columns: &[&[f64]]| {
+        let mut squares = vec![0.0; columns.len()];
+        for (row, _) in is_complete
+            .iter()
+            .enumerate()
+            .filter(|(_, complete)| **complete)
+        {
+            for (sum, column) in squares.iter_mut().zip(columns) {
                 *sum += column[row] * column[row];
             }
         }
-    }
+        squares
+    });
     squares
         .into_iter()
+        .flatten()
         .map(|sum| (sum / n_complete as f64).sqrt())
         .map(|unit| {
             if unit > 0.0 && unit.is_finite() {
@@ -160,7 +184,11 @@ mod tests {
         ];
         let complete = [0, 3, 4];
         let slices: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
-        let units = uncentred_units(&slices);
+        let units = uncentred_units(&slices, NonZeroUsize::MIN);
+        for n_threads in 2..8 {
+            let n_threads = NonZeroUsize::new(n_threads).unwrap();
+            assert_eq!(uncentred_units(&slices, n_threads), units, "{n_threads}");
+        }
         for (column, unit) in columns.iter().zip(units) {
             let values: Vec<f64> = complete.iter().map(|&row| column[row]).collect();
             let (_, fates) = scale_features(&values, 1, Scaling::Uncentred).unwrap();
@@ -170,6 +198,6 @@ mod tests {
             };
             assert_eq!(unit, expected);
         }
-        assert!(uncentred_units(&[]).is_empty());
+        assert!(uncentred_units(&[], NonZeroUsize::MIN).is_empty());
     }
 }

@@ -10,7 +10,8 @@ use super::{
     wanted::Wanted,
 };
 use crate::{
-    ConversationRow, Dedup, conversations::BATCH_BYTES, count::RowPlace, fate::RejectedRow,
+    ConversationRow, Dedup, FeatureRequest, RefusedNumbers, conversations::BATCH_BYTES,
+    count::RowPlace, fate::RejectedRow,
 };
 
 /// Distinct texts of a slice column.
@@ -44,6 +45,8 @@ pub(crate) struct Chunk {
     pub(crate) places: Vec<RowPlace>,
     /// Rows that were rejected, when somebody wants them all.
     pub(crate) rejected: Vec<RejectedRow>,
+    /// Rows of whose numbers a feature makes no difference: the feature, and the row as a position in this chunk.
+    pub(crate) refused: Vec<(usize, RefusedNumbers)>,
     /// The rows as a whole, when somebody wants them.
     pub(crate) rows: Vec<ConversationRow>,
     /// About how many bytes they take.
@@ -213,6 +216,34 @@ impl Chunk {
         self.rows.push(row);
     }
 
+    /// What a feature makes of the numbers of two sides, in the row at a position of this chunk; NaN where it is missing.
+    pub(crate) fn difference(
+        &mut self,
+        (idx, request): (usize, &FeatureRequest),
+        [a, b]: [f64; 2],
+        battle: usize,
+        place: RowPlace,
+    ) -> f64 {
+        // One that is missing on a side is not refused.
+        if a.is_nan() || b.is_nan() {
+            return f64::NAN;
+        }
+        match (request.difference)(a, b) {
+            Some(value) if value.is_finite() => value,
+            Some(_) => f64::NAN,
+            None => {
+                let refused = RefusedNumbers {
+                    battle,
+                    row: place.row,
+                    line: place.line,
+                    numbers: [a, b],
+                };
+                self.refused.push((idx, refused));
+                f64::NAN
+            }
+        }
+    }
+
     /// Forgets the rows and keeps the room.
     pub(crate) fn clear(&mut self) {
         self.model_a.clear();
@@ -232,12 +263,24 @@ impl Chunk {
         self.contents.clear();
         self.places.clear();
         self.rejected.clear();
+        self.refused.clear();
         self.rows.clear();
         self.rows_bytes = 0;
     }
 
     /// Keeps only the rows for which `drop` is false.
     pub(crate) fn remove(&mut self, drop: &[bool]) {
+        if !self.refused.is_empty() {
+            let mut n_before = vec![0];
+            n_before.extend(drop.iter().scan(0, |n, &drop| {
+                *n += usize::from(drop);
+                Some(*n)
+            }));
+            self.refused.retain(|(_, refused)| !drop[refused.battle]);
+            for (_, refused) in &mut self.refused {
+                refused.battle -= n_before[refused.battle];
+            }
+        }
         self.features
             .iter_mut()
             .chain([&mut self.times.seconds, &mut self.weights])

@@ -10,7 +10,8 @@ use agon_domain::{Tally, Winner};
 use foldhash::fast::RandomState;
 
 use super::{
-    Battles, FeatureColumn, FeatureOrigin, Judges, Labels, SliceColumn, SliceValues,
+    Battles, FeatureColumn, FeatureOrigin, Judges, Labels, REFUSED_MAX, RefusedNumbers,
+    SliceColumn, SliceValues,
     chunk::{Chunk, ChunkSlice, FLAGS_MAX, LABELS_MAX, SliceKind},
     intern::{Interner, renumber},
     time::Unit,
@@ -123,6 +124,8 @@ impl<'a> Collector<'a> {
                     n_missing: 0,
                     n_from_conversations: 0,
                     origins: Vec::new(),
+                    n_refused: 0,
+                    refused: Vec::new(),
                 })
                 .collect(),
             judges: selection.judge.then(Judges::default),
@@ -312,6 +315,17 @@ impl<'a> Collector<'a> {
             }
         } else {
             let battles = &mut state.battles;
+            let first = battles.winner.len();
+            for &(idx, refused) in &chunk.refused {
+                let feature = &mut battles.features[idx];
+                feature.n_refused += 1;
+                if feature.refused.len() < REFUSED_MAX {
+                    feature.refused.push(RefusedNumbers {
+                        battle: first + refused.battle,
+                        ..refused
+                    });
+                }
+            }
             battles.model_a.extend_from_slice(&chunk.model_a);
             battles.model_b.extend_from_slice(&chunk.model_b);
             battles.winner.extend_from_slice(&chunk.winner);

@@ -539,7 +539,9 @@ impl<'a> RowReader<'a> {
                 .iter()
                 .find_map(|&number| numbers[number]);
             let mut value = match (pair, difference) {
-                (Some((a, b)), _) => (request.difference)(a, b),
+                (Some((a, b)), _) => {
+                    chunk.difference((idx, request), [a, b], chunk.features[idx].len(), place)
+                }
                 (None, Some(difference)) => difference,
                 (None, None) => f64::NAN,
             };
@@ -555,7 +557,9 @@ impl<'a> RowReader<'a> {
                     })
                 });
                 if let (Some(a), Some(b)) = (a, b) {
-                    value = (request.difference)(number(&a, counted), number(&b, counted));
+                    let numbers = [number(&a, counted), number(&b, counted)];
+                    let battle = chunk.features[idx].len();
+                    value = chunk.difference((idx, request), numbers, battle, place);
                     chunk.n_from_conversations[idx] += u64::from(value.is_finite());
                 }
             }

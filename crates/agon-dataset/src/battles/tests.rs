@@ -101,7 +101,7 @@ fn difference(a: f64, b: f64) -> f64 {
 fn request(name: &str) -> FeatureRequest {
     FeatureRequest {
         name: name.to_owned(),
-        difference,
+        difference: |a, b| Some(difference(a, b)),
     }
 }
 
@@ -1467,5 +1467,48 @@ fn lmarena_battles_are_sliced_and_counted_from_their_conversations() {
             .unwrap()
             .iter()
             .all(|time| (1.7e9..1.8e9).contains(time))
+    );
+}
+
+#[test]
+fn numbers_that_a_feature_does_not_take_are_counted_with_their_places() {
+    let text = "model_a,model_b,winner,id,mood_a,mood_b\n\
+        x,y,a,1,2,1\nx,y,a,2,-3,1\nx,y,nobody,3,-4,1\nx,y,b,2,-5,1\ny,x,b,4,,-1\ny,x,b,5,1,-6\n";
+    let selection = Selection {
+        features: vec![FeatureRequest {
+            name: "mood".to_owned(),
+            difference: |a, b| (a >= 0.0 && b >= 0.0).then_some(a - b),
+        }],
+        ..Selection::default()
+    };
+    let refused = |dedup| {
+        let options = ReadOptions {
+            dedup,
+            ..ReadOptions::default()
+        };
+        let (battles, _) = read_with(&[text.as_bytes()], &options, &selection).unwrap();
+        let feature = &battles.features[0];
+        assert_eq!(feature.n_refused, feature.refused.len() as u64);
+        for refused in &feature.refused {
+            assert!(feature.values[refused.battle].is_nan());
+        }
+        feature
+            .refused
+            .iter()
+            .map(|refused| (refused.battle, refused.row, refused.line, refused.numbers))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        refused(None),
+        [
+            (1, 2, Some(3), [-3.0, 1.0]),
+            (2, 4, Some(5), [-5.0, 1.0]),
+            (4, 6, Some(7), [1.0, -6.0]),
+        ]
+    );
+    // A repeated row is not kept, and so not counted.
+    assert_eq!(
+        refused(Some(Dedup::Id)),
+        [(1, 2, Some(3), [-3.0, 1.0]), (3, 6, Some(7), [1.0, -6.0])]
     );
 }

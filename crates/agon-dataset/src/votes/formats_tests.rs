@@ -344,7 +344,7 @@ fn rows_of_a_log_have_judges_times_and_conversations() {
     let selection = Selection {
         features: vec![crate::FeatureRequest {
             name: "length".to_owned(),
-            difference: |a, b| a - b,
+            difference: |a, b| Some(a - b),
         }],
         judge: true,
         time: true,
@@ -410,7 +410,7 @@ fn a_square_of_wins_is_votes() {
         (",x,y\nx,,0.5\ny,1,\n", "half a win between `x` and `y`"),
         (
             ",x,y\nx,,1\ny,-1,\n",
-            "is not valid matrix of wins: row 2: `-1` stands for the wins of `y` over `x`: expected a whole number",
+            "is not a valid matrix of wins: row 2: `-1` stands for the wins of `y` over `x`: expected a whole number",
         ),
         (
             ",x,y\nx,,1\ny,0.3,\n",

@@ -325,7 +325,18 @@ proptest! {
         }
         let lines = lines
             .into_iter()
-            .map(|(name, ratings)| HistoryLine { name, ratings: ratings[..boards.len()].to_vec() })
+            .map(|(name, ratings)| HistoryLine {
+                name,
+                ratings: ratings[..boards.len()].to_vec(),
+                intervals: ratings[..boards.len()]
+                    .iter()
+                    .zip(ratings.iter().cycle().skip(1))
+                    .map(|(one, two)| {
+                        let (one, two) = (*one).zip(*two)?;
+                        Some(Interval { lower: one.min(two), upper: one.max(two) })
+                    })
+                    .collect(),
+            })
             .collect();
         judge(history(&History { caption, axis, boards, lines, highlighted }))?;
     }

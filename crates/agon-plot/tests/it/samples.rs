@@ -177,7 +177,11 @@ pub(crate) fn over_time(count: usize, boards: usize) -> History {
                         .then_some(rating)
                 })
                 .collect();
-            HistoryLine { name, ratings }
+            HistoryLine {
+                name,
+                ratings,
+                ..HistoryLine::default()
+            }
         })
         .collect();
     let board = |index: usize| Board {

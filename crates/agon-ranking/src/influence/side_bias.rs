@@ -173,13 +173,24 @@ pub fn side_bias_of_fit(
         explained[run.b] -= information;
         unexplained += information;
     }
-    let mut factor = fit.information.matrix();
-    if let Some(ground) = fit.ground {
-        factor.ground(ground);
-        explained[ground] = 0.0;
+    // Each battle adds as much to one model as it takes from the other, so the anchor of the inverse does not matter: only
+    // differences of the solution are used.
+    match fitted.covariance.inverse_information() {
+        Some(inverse) if inverse.n() == n_models => {
+            let mut solution = vec![0.0; n_models];
+            inverse.multiply(&explained, &mut solution);
+            explained = solution;
+        }
+        _ => {
+            let mut factor = fit.information.matrix();
+            if let Some(ground) = fit.ground {
+                factor.ground(ground);
+                explained[ground] = 0.0;
+            }
+            factor.factor().map_err(|_| Error::Singular)?;
+            factor.solve(&mut explained);
+        }
     }
-    factor.factor().map_err(|_| Error::Singular)?;
-    factor.solve(&mut explained);
 
     let (mut score, mut information, mut meat) = (0.0, 0.0, 0.0);
     for run in &inside {

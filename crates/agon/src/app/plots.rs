@@ -193,6 +193,15 @@ pub fn draw_history(
                 .iter()
                 .map(|point| point.as_ref().map(|point| point.rating))
                 .collect(),
+            intervals: model
+                .points
+                .iter()
+                .map(|point| {
+                    let point = point.as_ref()?;
+                    let (lower, upper) = point.rating_lower.zip(point.rating_upper)?;
+                    Some(Interval { lower, upper })
+                })
+                .collect(),
         })
         .collect();
     if lines

@@ -7,7 +7,7 @@ use super::{
     cells::{CellStream, RowColumns},
     conversations::ConversationStream,
     guarded,
-    json_cells::JsonStream,
+    json_cells::{Found, JsonStream},
     pages::{ColumnStream, ListStream, Raw},
     plan::{FeatureNumbers, NumberPlan, Plan, SlicePlan, TimeKind},
     winner::WinnerStream,
@@ -508,8 +508,11 @@ impl<'a> Streams<'a> {
             chunk.ids.extend(std::iter::repeat_n(NO_HASH, n_kept));
         }
         self.json.block(n)?;
+        let place = |i: usize| RowPlace {
+            row: row + i as u64 + 1,
+            line: None,
+        };
         for (idx, request) in selection.features.iter().enumerate() {
-            let out = &mut chunk.features[idx];
             match &mut self.features[idx] {
                 FeatureStream::Sides(streams) => {
                     for (streams, sums) in streams.iter_mut().zip(&mut scratch.sides) {
@@ -517,24 +520,36 @@ impl<'a> Streams<'a> {
                         sum(streams, sums, &mut scratch.numbers[..n])?;
                     }
                     let [a, b] = &scratch.sides;
-                    let difference = request.difference;
-                    let value = |i: usize| finite(difference(a[i], b[i]));
-                    match kept {
-                        None => out.extend((0..n).map(value)),
-                        Some(kept) => out.extend(kept.iter().map(|&i| value(i))),
-                    }
+                    let mut out = std::mem::take(&mut chunk.features[idx]);
+                    each(&mut |i| {
+                        let place = place(i);
+                        out.push(chunk.difference((idx, request), [a[i], b[i]], out.len(), place));
+                    });
+                    chunk.features[idx] = out;
                 }
                 FeatureStream::Difference(stream) => {
                     let numbers = &mut scratch.numbers[..n];
                     stream.fill(numbers, f64::NAN, &mut |raw: Raw<'_>| finite(raw.number()))?;
-                    extend_kept(out, numbers, kept);
+                    extend_kept(&mut chunk.features[idx], numbers, kept);
                 }
                 FeatureStream::Json => {
                     let json = &self.json;
                     let places = &wanted.features[idx];
-                    each(&mut |i| out.push(finite(json.feature(i, places, request.difference))));
+                    let mut out = std::mem::take(&mut chunk.features[idx]);
+                    each(&mut |i| {
+                        out.push(match json.feature(i, places) {
+                            Found::Sides(numbers) => {
+                                let place = place(i);
+                                chunk.difference((idx, request), numbers, out.len(), place)
+                            }
+                            Found::Difference(value) => finite(value),
+                        });
+                    });
+                    chunk.features[idx] = out;
                 }
-                FeatureStream::Nowhere => out.extend(std::iter::repeat_n(f64::NAN, n_kept)),
+                FeatureStream::Nowhere => {
+                    chunk.features[idx].extend(std::iter::repeat_n(f64::NAN, n_kept));
+                }
             }
         }
         if let Some(weight) = &mut self.weight {
@@ -630,16 +645,18 @@ impl<'a> Streams<'a> {
             each(&mut |i| {
                 let mut styles = None;
                 for (idx, feature) in features.iter().enumerate() {
-                    let value = &mut chunk.features[idx][position];
-                    let Some(counted) = feature.counted.filter(|_| value.is_nan()) else {
+                    let is_missing = chunk.features[idx][position].is_nan();
+                    let Some(counted) = feature.counted.filter(|_| is_missing) else {
                         continue;
                     };
                     let [a, b] = *styles.get_or_insert_with(|| {
                         sides.each_ref().map(|side| style(&side[i], counter))
                     });
                     if let (Some(a), Some(b)) = (a, b) {
-                        let difference = selection.features[idx].difference;
-                        *value = finite(difference(number(&a, counted), number(&b, counted)));
+                        let request = (idx, &selection.features[idx]);
+                        let numbers = [number(&a, counted), number(&b, counted)];
+                        let value = chunk.difference(request, numbers, position, place(i));
+                        chunk.features[idx][position] = value;
                         chunk.n_from_conversations[idx] += u64::from(value.is_finite());
                     }
                 }

@@ -11,6 +11,14 @@ use crate::battles::{
     wanted::{FeaturePlaces, Wanted},
 };
 
+/// The numbers of a feature in a row.
+pub(super) enum Found {
+    /// Those of side A and side B.
+    Sides([f64; 2]),
+    /// Their difference; NaN where it is missing.
+    Difference(f64),
+}
+
 /// The columns of text in which something is wanted.
 #[derive(Default)]
 pub(super) struct JsonCells {
@@ -114,12 +122,7 @@ impl<'a> JsonStream<'a> {
     }
 
     /// A feature of a row of the block.
-    pub(super) fn feature(
-        &self,
-        row: usize,
-        places: &FeaturePlaces,
-        difference: fn(f64, f64) -> f64,
-    ) -> f64 {
+    pub(super) fn feature(&self, row: usize, places: &FeaturePlaces) -> Found {
         let pair = places
             .sides
             .iter()
@@ -127,11 +130,10 @@ impl<'a> JsonStream<'a> {
         pair.map_or_else(
             || {
                 let mut numbers = places.differences.iter();
-                numbers
-                    .find_map(|&number| self.number(row, number))
-                    .unwrap_or(f64::NAN)
+                let number = numbers.find_map(|&number| self.number(row, number));
+                Found::Difference(number.unwrap_or(f64::NAN))
             },
-            |(a, b)| difference(a, b),
+            |(a, b)| Found::Sides([a, b]),
         )
     }
 

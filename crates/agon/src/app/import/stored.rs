@@ -349,7 +349,7 @@ impl<'a> Rows<'a> {
                     }))
                 };
                 values.push(match (count(row.style.a), count(row.style.b)) {
-                    (Some(a), Some(b)) => difference(a, b),
+                    (Some(a), Some(b)) => difference(a, b).unwrap_or(f64::NAN),
                     _ => f64::NAN,
                 });
             }
@@ -441,6 +441,8 @@ impl<'a> Rows<'a> {
                 name: name.clone(),
                 n_missing: values.iter().filter(|value| value.is_nan()).count() as u64,
                 n_from_conversations: 0,
+                n_refused: 0,
+                refused: Vec::new(),
                 values,
                 origins: vec![FeatureOrigin::Sides; n_sources],
             })

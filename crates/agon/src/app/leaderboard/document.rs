@@ -259,7 +259,7 @@ pub struct InputBody {
     pub named: u64,
     /// Kept rows whose id an earlier row has. They are counted in. Null when there are no ids, and when they were not read, as of votes behind an address.
     pub repeated_ids: Option<u64>,
-    /// Groups of model names that are equal but for case. They are kept apart.
+    /// Groups of model names that are nearly the same: equal letters and digits, whatever their case. They are kept apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near_duplicates: Vec<Vec<String>>,
     /// Models that are counted under other names, when `agon rank --aliases` says so.

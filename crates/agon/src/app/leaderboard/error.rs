@@ -56,11 +56,19 @@ pub enum RankError {
     },
     /// A relative difference is one of counts.
     #[error(
-        "the style feature `{feature}` has values below 0, of which no relative difference can be made"
+        "the style feature `{feature}` is `{value}` for side {side} in {place}: a relative difference is made of counts, 0 or more (rows with less: {n_rows})"
     )]
     NegativeCounts {
         /// Which.
         feature: String,
+        /// The side of the first count below 0: `a` or `b`.
+        side: &'static str,
+        /// That count.
+        value: f64,
+        /// Where it stands.
+        place: agon_dataset::Place,
+        /// Rows with a count below 0.
+        n_rows: u64,
     },
     /// A category that no vote has.
     #[error("no vote has the category `{category}`")]

@@ -131,8 +131,8 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// The rule as a function of the counts of side A and side B.
-    pub fn function(self) -> fn(f64, f64) -> f64 {
+    /// The rule as a function of the counts of side A and side B; `None` for a count below 0, to which both rules would give a wrong sign.
+    pub fn function(self) -> fn(f64, f64) -> Option<f64> {
         match self {
             Self::Relative => |a, b| of_counts(DifferenceRule::PlusOne, a, b),
             Self::ArenaRank => |a, b| of_counts(DifferenceRule::ZeroWhenEmpty, a, b),
@@ -140,15 +140,8 @@ impl Difference {
     }
 }
 
-/// Stands for the difference of a count below 0, which both rules would give a wrong sign. No difference is as large.
-pub(super) const BELOW_ZERO: f64 = f64::MAX;
-
-fn of_counts(rule: DifferenceRule, a: f64, b: f64) -> f64 {
-    if a < 0.0 || b < 0.0 {
-        BELOW_ZERO
-    } else {
-        rule.apply(a, b)
-    }
+fn of_counts(rule: DifferenceRule, a: f64, b: f64) -> Option<f64> {
+    (a >= 0.0 && b >= 0.0).then(|| rule.apply(a, b))
 }
 
 /// How style enters the fit.

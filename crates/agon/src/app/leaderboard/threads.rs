@@ -41,3 +41,22 @@ pub(super) fn for_each<T: Send>(
     results.sort_unstable_by_key(|&(piece, _)| piece);
     results.into_iter().map(|(_, result)| result).collect()
 }
+
+/// Does the work for each part on so many threads, in whatever order.
+pub(super) fn for_parts<P: Send>(parts: Vec<P>, n_threads: Threads, work: impl Fn(P) + Sync) {
+    let n_threads = n_threads.get().min(parts.len());
+    let parts = Mutex::new(parts.into_iter());
+    // The lock must be free while a part is worked on.
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run = || {
+        while let Some(part) = next() {
+            work(part);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..n_threads {
+            scope.spawn(run);
+        }
+        run();
+    });
+}

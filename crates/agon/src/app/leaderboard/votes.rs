@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 
-use agon_dataset::{Battles, Judges};
+use agon_dataset::{Battles, FeatureColumn, Judges, Place, RefusedNumbers};
 use agon_domain::{CountedPair, Tally, Winner, WinnerCounts};
 use agon_ranking::{
     Columns, Comparison, Comparisons,
@@ -12,7 +12,8 @@ use agon_ranking::{
 
 use super::{
     BothBadRule, LeftOutFeature, RankError, Settings, SourceBody, SourceWeight, TieRule,
-    WeightSetting, threads::Threads,
+    WeightSetting,
+    threads::{self, Threads},
 };
 
 /// Votes to be ranked.
@@ -63,19 +64,16 @@ struct Feature {
 }
 
 impl Table {
-    /// Prepares rows once for all parts.
+    /// Prepares rows once for all parts. The number of threads changes no bit.
     pub(super) fn new(
         mut battles: Battles,
         settings: &Settings,
         sources: &[SourceBody],
+        n_threads: Threads,
     ) -> Result<Self, RankError> {
         let mut notes = Vec::new();
         let shares = shares(&battles, settings, sources)?;
-        let scores = battles
-            .winner
-            .iter()
-            .map(|&winner| outcome(winner, settings).unwrap_or(f64::NAN))
-            .collect();
+        let scores = scores(&battles.winner, settings, n_threads);
         let clusters = match (settings.interval.needs_judges(), battles.judges.take()) {
             (false, _) => None,
             (true, None) => return Err(RankError::NoJudges),
@@ -109,7 +107,7 @@ impl Table {
                 ));
             }
         }
-        let (features, left_out) = features(&mut battles, settings)?;
+        let (features, left_out) = features(&mut battles, settings, sources, n_threads)?;
         // A column of times without any is none.
         if let Some(times) = &battles.times
             && times.iter().all(|time| time.is_nan())
@@ -137,6 +135,25 @@ impl Table {
     pub(super) fn n_rows(&self) -> usize {
         self.battles.winner.len()
     }
+}
+
+/// Rows that one thread takes at a time.
+const ROWS_AT_A_TIME: usize = 1 << 16;
+
+/// What each row counts for side A; NaN where it is left out.
+fn scores(winners: &[Winner], settings: &Settings, n_threads: Threads) -> Vec<f64> {
+    let score = Winner::ALL.map(|winner| outcome(winner, settings).unwrap_or(f64::NAN));
+    let mut scores = vec![0.0; winners.len()];
+    let parts = scores
+        .chunks_mut(ROWS_AT_A_TIME)
+        .zip(winners.chunks(ROWS_AT_A_TIME))
+        .collect();
+    threads::for_parts(parts, n_threads, |(scores, winners): (&mut [f64], _)| {
+        for (to, &winner) in scores.iter_mut().zip(winners) {
+            *to = score[winner as usize];
+        }
+    });
+    scores
 }
 
 fn clusters(judges: Judges, notes: &mut Vec<String>) -> Result<Vec<u32>, RankError> {
@@ -204,26 +221,32 @@ const FEATURE_MAX: f64 = 1e140;
 fn features(
     battles: &mut Battles,
     settings: &Settings,
+    sources: &[SourceBody],
+    n_threads: Threads,
 ) -> Result<(Vec<Feature>, Vec<LeftOutFeature>), RankError> {
     let Some(style) = &settings.style else {
         return Ok((Vec::new(), Vec::new()));
     };
     let mut features = Vec::new();
     let mut left_out = Vec::new();
-    for column in std::mem::take(&mut battles.features) {
-        if column.values.contains(&super::settings::BELOW_ZERO) {
-            return Err(RankError::NegativeCounts {
-                feature: column.name,
-            });
+    let columns = std::mem::take(&mut battles.features);
+    let order: Vec<usize> = (0..columns.len()).collect();
+    let extents = threads::for_each(&order, n_threads, |idx| Extent::of(&columns[idx].values));
+    for (column, extent) in columns.into_iter().zip(extents) {
+        if let Some(refused) = column.refused.first() {
+            let ranges = battles.sources.iter().zip(sources);
+            let source = ranges
+                .filter(|(range, _)| range.contains(&refused.battle))
+                .map(|(_, source)| source.path.clone())
+                .next();
+            return Err(negative(&column, refused, source.unwrap_or_default()));
         }
-        let largest = column.values.iter().filter(|value| value.is_finite());
-        let largest = largest.fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        if largest > FEATURE_MAX {
+        if extent.largest > FEATURE_MAX {
             left_out.push(LeftOutFeature {
                 feature: column.name,
                 reason: "out_of_range".to_owned(),
             });
-        } else if column.values.iter().any(|value| value.is_finite()) {
+        } else if extent.has_values {
             features.push(Feature {
                 name: column.name,
                 values: column.values,
@@ -257,14 +280,61 @@ fn features(
         return Ok((features, left_out));
     }
     let columns: Vec<&[f64]> = features.iter().map(|feature| &feature.values[..]).collect();
-    let units = uncentred_units(&columns);
+    let units = uncentred_units(&columns, n_threads);
+    let mut parts = Vec::new();
     for (feature, unit) in features.iter_mut().zip(units) {
         feature.unit = unit;
-        for value in &mut feature.values {
+        let values = feature.values.chunks_mut(ROWS_AT_A_TIME);
+        parts.extend(values.map(|values| (values, unit)));
+    }
+    threads::for_parts(parts, n_threads, |(values, unit): (&mut [f64], f64)| {
+        for value in values {
             *value /= unit;
         }
-    }
+    });
     Ok((features, left_out))
+}
+
+/// The error for numbers that are no counts, with the first of them.
+fn negative(column: &FeatureColumn, refused: &RefusedNumbers, source: String) -> RankError {
+    let (side, value) = match refused.numbers {
+        [a, _] if a < 0.0 => ("a", a),
+        [_, b] => ("b", b),
+    };
+    RankError::NegativeCounts {
+        feature: column.name.clone(),
+        side,
+        value,
+        place: Place {
+            source,
+            row: refused.row,
+            line: refused.line,
+            column: None,
+            value: None,
+        },
+        n_rows: column.n_refused,
+    }
+}
+
+/// How far the values of a feature go.
+struct Extent {
+    /// The largest absolute value of the finite ones.
+    largest: f64,
+    has_values: bool,
+}
+
+impl Extent {
+    fn of(values: &[f64]) -> Self {
+        let mut extent = Self {
+            largest: 0.0,
+            has_values: false,
+        };
+        for &value in values.iter().filter(|value| value.is_finite()) {
+            extent.largest = extent.largest.max(value.abs());
+            extent.has_values = true;
+        }
+        extent
+    }
 }
 
 /// The votes that make one board, or one for each group that met.

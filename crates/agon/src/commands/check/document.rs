@@ -29,7 +29,7 @@ pub(super) struct Check {
     pub(super) repeated_ids: Option<u64>,
     /// Kept rows of each model.
     pub(super) models: BTreeMap<String, u64>,
-    /// Names that differ in case, spaces or punctuation only. They are kept apart.
+    /// Names that are nearly the same, as [`InputReport::near_duplicates`] says. They are kept apart.
     pub(super) near_duplicates: Vec<Vec<String>>,
     /// The names that models are counted under, when asked for.
     pub(super) aliases: Option<AliasBody>,
@@ -162,7 +162,7 @@ impl Check {
             named: report.n_named,
             repeated_ids: report.n_repeated_ids,
             models: battles.models.iter().cloned().zip(n_of_model).collect(),
-            near_duplicates: near_duplicates(&battles.models),
+            near_duplicates: report.near_duplicates.clone(),
             aliases,
             times: times(battles),
             judges: judges(battles),
@@ -221,25 +221,6 @@ fn rejected(report: &InputReport) -> Vec<Rejected> {
                 other_values: rows.n_other_values,
             }
         })
-        .collect()
-}
-
-/// Groups of names that are the same letters and digits, sorted.
-fn near_duplicates(names: &[String]) -> Vec<Vec<String>> {
-    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for name in names {
-        let letters: String = name
-            .chars()
-            .filter(|character| character.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-            .collect();
-        groups.entry(letters).or_default().push(name.clone());
-    }
-    // A name without a letter or a digit is like no other.
-    groups.remove("");
-    groups
-        .into_values()
-        .filter(|group| group.len() > 1)
         .collect()
 }
 
@@ -342,18 +323,6 @@ fn source(sources: &[SourceReport], idx: usize) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_the_same_letters_are_near_duplicates() {
-        let names = [
-            "gpt-4o", "GPT 4o", "gpt-4", "gpt4", "tülu", "tulu", "+", "-",
-        ];
-        let names = names.map(str::to_owned);
-        assert_eq!(
-            near_duplicates(&names),
-            [vec!["gpt-4", "gpt4"], vec!["gpt-4o", "GPT 4o"]]
-        );
-    }
 
     #[test]
     fn times_beyond_all_years_are_not_written() {

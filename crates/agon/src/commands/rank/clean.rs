@@ -117,6 +117,20 @@ fn retain(battles: &mut Battles, cleaned: &Cleaned) {
     keep(&mut battles.model_b, cleaned);
     keep(&mut battles.winner, cleaned);
     for feature in &mut battles.features {
+        // In ascending order; what is beyond those that are remembered stays refused.
+        let n_before = feature.refused.len();
+        let mut n_kept_before = 0;
+        let mut row = 0;
+        feature.refused.retain_mut(|refused| {
+            n_kept_before += (row..refused.battle)
+                .filter(|&row| cleaned.is_kept(row))
+                .count();
+            row = refused.battle;
+            let is_kept = cleaned.is_kept(refused.battle);
+            refused.battle = n_kept_before;
+            is_kept
+        });
+        feature.n_refused -= (n_before - feature.refused.len()) as u64;
         keep(&mut feature.values, cleaned);
         feature.n_missing = feature.values.iter().filter(|value| value.is_nan()).count() as u64;
         feature.n_from_conversations = feature.n_from_conversations.min(n_kept as u64);

@@ -79,7 +79,7 @@ pub(super) fn rejections(report: &InputReport) -> io::Result<()> {
     for group in &report.near_duplicates {
         let _ = writeln!(
             text,
-            "model names that differ only in case are kept apart: {}",
+            "model names that are nearly the same are kept apart: {}",
             visible(&group.join(", "))
         );
     }

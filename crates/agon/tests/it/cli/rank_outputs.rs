@@ -65,7 +65,13 @@ fn counts_below_zero_make_no_relative_difference() {
     );
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("`mood` has values below 0"), "{told}");
+    for expected in [
+        "`mood` is `-3` for side a in `-`, row 1 (line 2)",
+        "counts, 0 or more",
+        "rows with less: 1",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
 }
 
 #[test]

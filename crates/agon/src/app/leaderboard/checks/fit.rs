@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use agon_ranking::calibration::{
-    Calibration, PairFit, calibration, condition_number, rated_comparisons,
+    Calibration, PairFit, calibration, condition_number_of_board, rated_comparisons,
 };
 use agon_ranking::{Comparisons, Covariance, CovarianceMethod, Fitted};
 
@@ -68,7 +68,7 @@ fn plain(number: f64) -> String {
 
 /// The condition of the information matrix.
 pub(super) fn conditioned(fitted: &Fitted) -> Option<Check> {
-    let condition = condition_number(&fitted.fit).ok()?;
+    let condition = condition_number_of_board(fitted).ok()?;
     let passed = condition <= CONDITION_MAX;
     let detail = if passed {
         format!(
@@ -124,7 +124,12 @@ pub(super) fn errors(fit: &Fit<'_>, effort: Effort) -> Option<Check> {
     if effort == Effort::Quick && fit.fitted.models.len() > AGREEMENT_MODELS_MAX {
         return None;
     }
-    error_agreement(fit.fitted, &*rated(fit)?)
+    let fitted = fit.fitted;
+    let model_based = match fitted.covariance.model_based() {
+        Some(covariance) => covariance,
+        None => Covariance::of(&fitted.fit, &*rated(fit)?, CovarianceMethod::ModelBased).ok()?,
+    };
+    error_agreement(fitted, &model_based)
 }
 
 fn calibrated(calibration: &Calibration) -> Check {
@@ -244,8 +249,7 @@ fn pair_words(input: &CheckInput<'_>, fitted: &Fitted, pair: &PairFit) -> String
 }
 
 /// The errors in use against those that follow from the model, on differences to the first model, which no anchor moves.
-fn error_agreement(fitted: &Fitted, rated: &Comparisons) -> Option<Check> {
-    let model_based = Covariance::of(&fitted.fit, rated, CovarianceMethod::ModelBased).ok()?;
+fn error_agreement(fitted: &Fitted, model_based: &Covariance) -> Option<Check> {
     let strengths = &fitted.fit.strengths;
     let first = (0..strengths.len()).reduce(|first, model| {
         if strengths[model] > strengths[first] {
@@ -254,11 +258,12 @@ fn error_agreement(fitted: &Fitted, rated: &Comparisons) -> Option<Check> {
             first
         }
     })?;
+    let in_use = fitted.covariance.difference_errors(first);
+    let expected = model_based.difference_errors(first);
     let mut ratios: Vec<f64> = (0..strengths.len())
         .filter(|&model| model != first)
         .filter_map(|model| {
-            let in_use = fitted.covariance.difference_error(first, model)?;
-            let expected = model_based.difference_error(first, model)?;
+            let (in_use, expected) = (in_use[model]?, expected[model]?);
             (expected > 0.0).then(|| in_use / expected)
         })
         .collect();
