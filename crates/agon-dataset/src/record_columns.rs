@@ -43,6 +43,9 @@ pub(crate) struct RecordColumns {
 /// The messages of one turn, each a role and what was written.
 pub(crate) type TurnCells<'a> = Vec<(&'a str, Option<&'a str>)>;
 
+/// Bytes and path of a picture.
+pub(crate) type ImageCell<'a> = (Option<&'a [u8]>, Option<Cow<'a, str>>);
+
 /// One row as its columns take it; what is `None` is written as null.
 #[derive(Debug)]
 pub(crate) struct Cells<'a> {
@@ -51,8 +54,7 @@ pub(crate) struct Cells<'a> {
     pub(crate) n_turns: Option<usize>,
     pub(crate) language: Option<&'a str>,
     pub(crate) categories: [Option<bool>; CATEGORIES.len()],
-    /// Bytes and path of each picture.
-    pub(crate) images: Vec<(Option<&'a [u8]>, Option<Cow<'a, str>>)>,
+    pub(crate) images: Vec<ImageCell<'a>>,
     pub(crate) question_id: Option<&'a str>,
     pub(crate) models: [Option<&'a str>; 2],
     pub(crate) conversations: [Option<Vec<TurnCells<'a>>>; 2],

@@ -305,6 +305,9 @@ impl Work<'_> {
     }
 }
 
+/// Rows for one thread: the number of the first, the rows, and the labels that they have.
+type Job<'a> = (usize, &'a [ConversationRow], Vec<Vec<Label>>);
+
 /// What labels are made with, by any number of threads.
 struct Labelling<'a> {
     chosen: &'a Chosen,
@@ -323,7 +326,7 @@ impl Labelling<'_> {
     ) -> Vec<Labelled> {
         let chunk = rows.len().div_ceil(self.n_threads.get()).max(1);
         let mut there = there.into_iter();
-        let jobs: Vec<(usize, &[ConversationRow], Vec<Vec<Label>>)> = rows
+        let jobs: Vec<Job<'_>> = rows
             .chunks(chunk)
             .enumerate()
             .map(|(idx, rows)| {
