@@ -19,7 +19,8 @@ use self::{
     wanted::Wanted,
 };
 use crate::{
-    Error, Input, InputReport, Progress, ReadOptions, count::near_duplicates, votes::read_all,
+    Error, Input, InputReport, Place, Progress, ReadOptions, count::near_duplicates,
+    votes::read_all,
 };
 
 /// What to read beside models and winner.
@@ -133,6 +134,8 @@ pub struct Battles {
     pub slices: Vec<SliceColumn>,
     /// The weights, when asked for; NaN where missing.
     pub weights: Option<Vec<f64>>,
+    /// The first text in the column of weights that is no number. Of Parquet it is not known.
+    pub first_text_weight: Option<Place>,
 }
 
 /// A feature of each row.
@@ -152,6 +155,8 @@ pub struct FeatureColumn {
     pub n_refused: u64,
     /// The first million of them.
     pub refused: Vec<RefusedNumbers>,
+    /// The first text in one of its columns that is no number. Of Parquet it is not known.
+    pub first_text: Option<Place>,
 }
 
 /// Where the values of a feature come from.

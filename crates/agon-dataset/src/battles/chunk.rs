@@ -10,7 +10,7 @@ use super::{
     wanted::Wanted,
 };
 use crate::{
-    ConversationRow, Dedup, FeatureRequest, RefusedNumbers, conversations::BATCH_BYTES,
+    ConversationRow, Dedup, FeatureRequest, Place, RefusedNumbers, conversations::BATCH_BYTES,
     count::RowPlace, fate::RejectedRow,
 };
 
@@ -47,6 +47,8 @@ pub(crate) struct Chunk {
     pub(crate) rejected: Vec<RejectedRow>,
     /// Rows of whose numbers a feature makes no difference: the feature, and the row as a position in this chunk.
     pub(crate) refused: Vec<(usize, RefusedNumbers)>,
+    /// The first texts that are no numbers: the number of the row that they would add to, and where they stand.
+    pub(crate) texts: Vec<(usize, Place)>,
     /// The rows as a whole, when somebody wants them.
     pub(crate) rows: Vec<ConversationRow>,
     /// About how many bytes they take.
@@ -264,6 +266,7 @@ impl Chunk {
         self.places.clear();
         self.rejected.clear();
         self.refused.clear();
+        self.texts.clear();
         self.rows.clear();
         self.rows_bytes = 0;
     }

@@ -126,6 +126,7 @@ impl<'a> Collector<'a> {
                     origins: Vec::new(),
                     n_refused: 0,
                     refused: Vec::new(),
+                    first_text: None,
                 })
                 .collect(),
             judges: selection.judge.then(Judges::default),
@@ -315,6 +316,19 @@ impl<'a> Collector<'a> {
             }
         } else {
             let battles = &mut state.battles;
+            for (number, place) in chunk.texts.drain(..) {
+                let mut features = self.wanted.features.iter().zip(&mut battles.features);
+                let first = if self.wanted.weight == Some(number) {
+                    Some(&mut battles.first_text_weight)
+                } else {
+                    features
+                        .find(|(places, _)| places.numbers().any(|own| own == number))
+                        .map(|(_, feature)| &mut feature.first_text)
+                };
+                if let Some(first) = first {
+                    first.get_or_insert(place);
+                }
+            }
             let first = battles.winner.len();
             for &(idx, refused) in &chunk.refused {
                 let feature = &mut battles.features[idx];

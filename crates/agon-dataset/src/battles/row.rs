@@ -137,6 +137,8 @@ pub(crate) struct RowReader<'a> {
     path: &'a str,
     nodes: Vec<Node>,
     numbers: Vec<Number>,
+    /// Texts in place of numbers in this row, with the names of their columns.
+    texts: Vec<(usize, String, String)>,
     judge: Ranked<u128>,
     judge_text: Vec<u8>,
     time: Ranked<Time>,
@@ -158,6 +160,8 @@ pub(crate) struct RowReader<'a> {
 #[derive(Debug, Default)]
 struct Seen {
     numbers: Vec<bool>,
+    /// Whether a kept row had text in place of a number.
+    texts: Vec<bool>,
     has_content: bool,
 }
 
@@ -176,6 +180,7 @@ impl<'a> RowReader<'a> {
                 children: HashMap::default(),
             }],
             numbers: vec![None; wanted.n_numbers],
+            texts: Vec::new(),
             judge: Ranked::default(),
             judge_text: Vec::new(),
             time: Ranked::default(),
@@ -184,6 +189,7 @@ impl<'a> RowReader<'a> {
             prompt: None,
             seen: Seen {
                 numbers: vec![false; wanted.n_numbers],
+                texts: vec![false; wanted.n_numbers],
                 ..Seen::default()
             },
             chunk: collector.chunk(),
@@ -277,6 +283,7 @@ impl<'a> RowReader<'a> {
     /// Forgets the values of the row before.
     pub(crate) fn begin_row(&mut self) {
         self.numbers.fill(None);
+        self.texts.clear();
         self.judge.value = None;
         self.time.value = None;
         for slice in &mut self.slices {
@@ -313,6 +320,9 @@ impl<'a> RowReader<'a> {
             match wanted {
                 Use::Number(number) => {
                     let value = trimmed.parse().unwrap_or(f64::NAN);
+                    if value.is_nan() && !trimmed.is_empty() {
+                        this.note_text(node, number, trimmed);
+                    }
                     this.number(number, value);
                 }
                 Use::Slice { slice, rank } => {
@@ -341,6 +351,15 @@ impl<'a> RowReader<'a> {
         let value = if value.is_finite() { value } else { f64::NAN };
         let sum = &mut self.numbers[number];
         *sum = Some(sum.unwrap_or(0.0) + value);
+    }
+
+    /// Notes the first text that stands where a number should be.
+    fn note_text(&mut self, node: usize, number: usize, text: &str) {
+        if self.seen.texts[number] {
+            return;
+        }
+        let name = self.nodes[node].name.clone();
+        self.texts.push((number, name, cut(text)));
     }
 
     fn judge(&mut self, rank: u8, text: &str) {
@@ -393,7 +412,10 @@ impl<'a> RowReader<'a> {
             Some(b't' | b'f') => {
                 self.uses(node, |this, wanted| match wanted {
                     // A truth value is no number.
-                    Use::Number(number) => this.number(number, f64::NAN),
+                    Use::Number(number) => {
+                        this.note_text(node, number, json);
+                        this.number(number, f64::NAN);
+                    }
                     Use::Slice { slice, rank } => {
                         this.slices[slice].see(rank);
                         this.slices[slice].offer(rank, SliceCell::One(json.to_owned()));
@@ -488,6 +510,19 @@ impl<'a> RowReader<'a> {
             row.into_iter().for_each(|row| self.chunk.push_row(row));
         }
         let chunk = &mut self.chunk;
+        for (number, column, value) in self.texts.drain(..) {
+            if std::mem::replace(&mut self.seen.texts[number], true) {
+                continue;
+            }
+            let place = Place {
+                source: self.path.to_owned(),
+                row: place.row,
+                line: place.line,
+                column: Some(column),
+                value: Some(value),
+            };
+            chunk.texts.push((number, place));
+        }
         chunk.model_a.push(a.position());
         chunk.model_b.push(b.position());
         chunk.winner.push(winner_of);

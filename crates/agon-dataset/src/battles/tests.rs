@@ -1512,3 +1512,37 @@ fn numbers_that_a_feature_does_not_take_are_counted_with_their_places() {
         [(1, 2, Some(3), [-3.0, 1.0]), (3, 6, Some(7), [1.0, -6.0])]
     );
 }
+
+#[test]
+fn the_first_text_in_place_of_a_number_is_told_with_its_place() {
+    let csv =
+        "model_a,model_b,winner,sure,mood\nx,x,a,no,no\nx,y,a,,1\nx,y,a,very,true\nx,y,b,much,2\n";
+    let lines = [
+        json!({"model_a": "x", "model_b": "x", "winner": "a", "sure": "no", "mood": "no"}),
+        json!({"model_a": "x", "model_b": "y", "winner": "a", "sure": null, "mood": 1}),
+        json!({"model_a": "x", "model_b": "y", "winner": "a", "sure": "very", "mood": true}),
+        json!({"model_a": "x", "model_b": "y", "winner": "b", "sure": "much", "mood": 2}),
+    ];
+    let jsonl: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let selection = Selection {
+        features: vec![request("mood")],
+        weight: Some("sure".to_owned()),
+        ..Selection::default()
+    };
+    for text in [csv, &jsonl] {
+        let battles = read(text, &selection);
+        let told = |place: &Option<Place>| {
+            let place = place.as_ref().unwrap();
+            (place.row, place.column.clone(), place.value.clone())
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            told(&battles.first_text_weight),
+            (3, some("sure"), some("very"))
+        );
+        assert_eq!(
+            told(&battles.features[0].first_text),
+            (3, some("mood"), some("true"))
+        );
+    }
+}

@@ -35,6 +35,14 @@ pub(crate) struct FeaturePlaces {
     pub(crate) counted: Option<Counted>,
 }
 
+impl FeaturePlaces {
+    /// All numbers of a row that the feature may be made of.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = usize> {
+        let sides = self.sides.iter().flatten();
+        sides.chain(&self.differences).copied()
+    }
+}
+
 /// A feature that can be counted in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {

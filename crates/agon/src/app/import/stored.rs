@@ -443,6 +443,7 @@ impl<'a> Rows<'a> {
                 n_from_conversations: 0,
                 n_refused: 0,
                 refused: Vec::new(),
+                first_text: None,
                 values,
                 origins: vec![FeatureOrigin::Sides; n_sources],
             })
@@ -464,6 +465,7 @@ impl<'a> Rows<'a> {
             times: needs_times.then_some(all.times),
             slices,
             weights: None,
+            first_text_weight: None,
         };
         (battles, bodies)
     }

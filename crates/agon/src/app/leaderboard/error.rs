@@ -47,12 +47,14 @@ pub enum RankError {
         detail: String,
     },
     /// No column of weights holds one.
-    #[error("no row has a usable weight in `{column}`: expected {expected}")]
+    #[error("no row has a usable weight in `{column}`: expected {expected}{found}")]
     NoWeights {
         /// The column.
         column: String,
         /// What a weight is.
         expected: &'static str,
+        /// The first value that is none, with its place as far as it is known, in words.
+        found: String,
     },
     /// A relative difference is one of counts.
     #[error(

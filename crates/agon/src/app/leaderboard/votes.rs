@@ -84,7 +84,7 @@ impl Table {
                 let expected = "numbers above 0";
                 Some(weights(
                     values,
-                    column,
+                    (column, &battles.first_text_weight),
                     expected,
                     |value| value,
                     &mut notes,
@@ -92,7 +92,7 @@ impl Table {
             }
             (Some(WeightSetting::Recorded { column }), Some(values)) => Some(weights(
                 values,
-                column,
+                (column, &battles.first_text_weight),
                 "probabilities above 0 and up to 1",
                 |p| if p <= 1.0 { 1.0 / p } else { f64::NAN },
                 &mut notes,
@@ -185,25 +185,35 @@ fn clusters(judges: Judges, notes: &mut Vec<String>) -> Result<Vec<u32>, RankErr
 
 fn weights(
     mut values: Vec<f64>,
-    column: &str,
+    (column, first_text): (&str, &Option<Place>),
     expected: &'static str,
     weight: impl Fn(f64) -> f64,
     notes: &mut Vec<String>,
 ) -> Result<Vec<f64>, RankError> {
     let mut n_unusable = 0_u64;
+    let mut first_unusable = None;
     for value in &mut values {
         let found = weight(*value);
         *value = if found.is_finite() && found > 0.0 {
             found
         } else {
             n_unusable += 1;
+            if value.is_finite() {
+                first_unusable.get_or_insert(*value);
+            }
             f64::NAN
         };
     }
     if n_unusable > 0 && n_unusable == values.len() as u64 {
+        let found = match (first_text, first_unusable) {
+            (Some(place), _) => format!(", found {place}"),
+            (None, Some(value)) => format!(", found `{value}`"),
+            (None, None) => String::new(),
+        };
         return Err(RankError::NoWeights {
             column: column.to_owned(),
             expected,
+            found,
         });
     }
     if n_unusable > 0 {
@@ -229,6 +239,7 @@ fn features(
     };
     let mut features = Vec::new();
     let mut left_out = Vec::new();
+    let mut first_text = None;
     let columns = std::mem::take(&mut battles.features);
     let order: Vec<usize> = (0..columns.len()).collect();
     let extents = threads::for_each(&order, n_threads, |idx| Extent::of(&columns[idx].values));
@@ -253,6 +264,7 @@ fn features(
                 unit: 1.0,
             });
         } else {
+            first_text = first_text.or(column.first_text);
             left_out.push(LeftOutFeature {
                 feature: column.name,
                 reason: "missing".to_owned(),
@@ -269,9 +281,10 @@ fn features(
                 ),
             });
         }
+        let found = first_text.map_or_else(String::new, |place| format!("; found {place}"));
         return Err(RankError::NoFeatures {
             detail: format!(
-                "no row has a usable number for {}: expected a number for each side (`NAME_a` and `NAME_b`), or one that is the difference (`NAME`)",
+                "no row has a usable number for {}: expected a number for each side (`NAME_a` and `NAME_b`), or one that is the difference (`NAME`){found}",
                 names.join(", ")
             ),
         });

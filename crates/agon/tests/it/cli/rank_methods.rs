@@ -640,15 +640,15 @@ fn a_column_without_a_weight_or_a_number_is_named_with_what_is_accepted() {
     for (flags, expected) in [
         (
             &["--weight-column", "sure"][..],
-            "no row has a usable weight in `sure`: expected numbers above 0",
+            "no row has a usable weight in `sure`: expected numbers above 0, found `",
         ),
         (
             &["--reweight", "recorded", "--weight-column", "sure"],
-            "expected probabilities above 0 and up to 1",
+            "votes.csv`, row 1 (line 2), column `sure`, `very`",
         ),
         (
             &["--style-control", "--features", "flag"],
-            "no row has a usable number for flag",
+            "votes.csv`, row 1 (line 2), column `flag`, `true`",
         ),
         (
             &["--style-control", "--features", "gap"],
