@@ -20,7 +20,7 @@ use super::{
     wanted::{Use, Wanted, looked_for},
 };
 use crate::{
-    Dedup, Error, FeatureOrigin,
+    Dedup, Error, FeatureOrigin, Place,
     count::{Code, Counter, RowPlace},
     error::found_instead,
     fate::{COLUMNS_SHOWN_MAX, cut},

@@ -68,7 +68,7 @@ pub enum RankError {
         /// That count.
         value: f64,
         /// Where it stands.
-        place: agon_dataset::Place,
+        place: Box<agon_dataset::Place>,
         /// Rows with a count below 0.
         n_rows: u64,
     },

@@ -318,13 +318,13 @@ fn negative(column: &FeatureColumn, refused: &RefusedNumbers, source: String) ->
         feature: column.name.clone(),
         side,
         value,
-        place: Place {
+        place: Box::new(Place {
             source,
             row: refused.row,
             line: refused.line,
             column: None,
             value: None,
-        },
+        }),
         n_rows: column.n_refused,
     }
 }
