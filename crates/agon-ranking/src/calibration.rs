@@ -4,7 +4,6 @@ use crate::Error;
 use crate::bradley_terry::{Fit, sigmoid};
 use crate::comparisons::{Cell, Comparisons, Pair};
 use crate::interval::critical_value;
-use crate::leaderboard::Fitted;
 use crate::linear_algebra::Matrix;
 
 /// How well a fit describes the battles it was made from.
@@ -388,20 +387,6 @@ pub fn win_matrix(
 ///
 /// [`Error::Singular`]; [`Error::NoBattles`] for a fit of one model without features.
 pub fn condition_number(fit: &Fit) -> Result<f64, Error> {
-    condition(fit, None)
-}
-
-/// The same of a board's fit, whose covariance mostly has the inverse already.
-///
-/// # Errors
-///
-/// As [`condition_number`].
-pub fn condition_number_of_board(fitted: &Fitted) -> Result<f64, Error> {
-    condition(&fitted.fit, fitted.covariance.inverse_information())
-}
-
-/// With an inverse of the information under any anchor, nothing has to be factored: what it says of the location is left out.
-fn condition(fit: &Fit, inverse: Option<&Matrix>) -> Result<f64, Error> {
     let n_models = fit.strengths.len();
     let mut information = fit.information.matrix();
     information.mirror();
@@ -410,6 +395,18 @@ fn condition(fit: &Fit, inverse: Option<&Matrix>) -> Result<f64, Error> {
     if n == 0 || (n == 1 && !free) {
         return Err(Error::NoBattles);
     }
+    let trace: f64 = (0..n).map(|idx| information.get(idx, idx)).sum();
+    let mut shifted = information.clone();
+    if !free {
+        // Lifts the direction without information to the average eigenvalue; nothing else changes.
+        let lift = trace / (n as f64 * n_models as f64);
+        for column in 0..n_models {
+            for row in column..n_models {
+                shifted.add(row, column, lift);
+            }
+        }
+    }
+    shifted.factor().map_err(|_| Error::Singular)?;
     let project = |vector: &mut [f64]| {
         if !free {
             let mean = vector[..n_models].iter().sum::<f64>() / n_models as f64;
@@ -418,28 +415,11 @@ fn condition(fit: &Fit, inverse: Option<&Matrix>) -> Result<f64, Error> {
             }
         }
     };
-    let largest = dominant(n, project, |from, to| information.multiply(from, to));
-    let smallest_inverse = match inverse.filter(|inverse| !free && inverse.n() == n) {
-        Some(inverse) => dominant(n, project, |from, to| inverse.multiply(from, to)),
-        None => {
-            let mut shifted = information;
-            if !free {
-                // Lifts the direction without information to the average eigenvalue; nothing else changes.
-                let trace: f64 = (0..n).map(|idx| shifted.get(idx, idx)).sum();
-                let lift = trace / (n as f64 * n_models as f64);
-                for column in 0..n_models {
-                    for row in column..n_models {
-                        shifted.add(row, column, lift);
-                    }
-                }
-            }
-            shifted.factor().map_err(|_| Error::Singular)?;
-            dominant(n, project, |from, to| {
-                to.copy_from_slice(from);
-                shifted.solve(to);
-            })
-        }
-    };
+    let largest = dominant(n, project, |from, to| multiply(&information, from, to));
+    let smallest_inverse = dominant(n, project, |from, to| {
+        to.copy_from_slice(from);
+        shifted.solve(to);
+    });
     Ok((largest * smallest_inverse).max(1.0))
 }
 
@@ -533,6 +513,18 @@ fn largest_of_tridiagonal(diagonal: &[f64], below: &[f64]) -> f64 {
         }
     }
     upper
+}
+
+/// Product of a full symmetric matrix and a vector.
+fn multiply(matrix: &Matrix, from: &[f64], to: &mut [f64]) {
+    for (column, value) in to.iter_mut().enumerate() {
+        *value = matrix
+            .column(column)
+            .iter()
+            .zip(from)
+            .map(|(x, y)| x * y)
+            .sum();
+    }
 }
 
 /// Sums over battles.

@@ -4,9 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::{
-    Anchor, Columns, Comparison, CovarianceMethod, FitOptions, LeaderboardOptions, fit, leaderboard,
-};
+use crate::{Columns, Comparison, FitOptions, fit};
 
 fn fitted(comparisons: &Comparisons) -> Fit {
     fit(comparisons, &FitOptions::default()).unwrap()
@@ -184,35 +182,6 @@ fn condition_numbers_have_closed_forms() {
     };
     let ridged = fit(&all, &options).unwrap();
     close(condition_number(&ridged).unwrap(), (7.5 + 5.0) / 5.0, 1e-6);
-}
-
-#[test]
-fn the_condition_number_of_a_board_is_that_of_its_fit() {
-    let rows: Vec<_> = (0..6_u32)
-        .flat_map(|a| (0..6_u32).filter(move |&b| b != a).map(move |b| (a, b)))
-        .map(|(a, b)| (a, b, 1.0, 2 + u64::from((a * 5 + b * 11) % 13)))
-        .collect();
-    let all = comparisons(6, &rows);
-    for anchor in [
-        Anchor::Mean,
-        Anchor::Model {
-            model: 3,
-            rating: 7.0,
-        },
-    ] {
-        for method in [CovarianceMethod::Sandwich, CovarianceMethod::ModelBased] {
-            let options = LeaderboardOptions {
-                anchor,
-                covariance: method,
-                ..LeaderboardOptions::default()
-            };
-            let board = leaderboard(&all, &options).unwrap();
-            let fitted = board.main().fitted.as_ref().unwrap();
-            let found = condition_number_of_board(fitted).unwrap();
-            let expected = condition_number(&fitted.fit).unwrap();
-            close(found / expected, 1.0, 1e-6);
-        }
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use agon_ranking::calibration::{
-    Calibration, PairFit, calibration, condition_number_of_board, rated_comparisons,
+    Calibration, PairFit, calibration, condition_number, rated_comparisons,
 };
 use agon_ranking::{Comparisons, Covariance, CovarianceMethod, Fitted};
 
@@ -21,7 +21,7 @@ const DISPERSION_MAX: f64 = 1.25;
 const DISPERSION_ERRORS: f64 = 3.0;
 /// Standard errors of the votes over those that the model expects, above which they do not agree.
 const ERROR_RATIO_MAX: f64 = 1.25;
-/// Models up to which the agreement of errors is a quick check: it inverts the information once more.
+/// Models up to which the agreement of errors is a quick check.
 const AGREEMENT_MODELS_MAX: usize = 1_000;
 /// Battles up to which predictions are a quick check of a fit with features: nearly every battle has its own there.
 const PREDICTED_BATTLES_MAX: u64 = 500_000;
@@ -68,7 +68,7 @@ fn plain(number: f64) -> String {
 
 /// The condition of the information matrix.
 pub(super) fn conditioned(fitted: &Fitted) -> Option<Check> {
-    let condition = condition_number_of_board(fitted).ok()?;
+    let condition = condition_number(&fitted.fit).ok()?;
     let passed = condition <= CONDITION_MAX;
     let detail = if passed {
         format!(
