@@ -107,7 +107,7 @@ pub fn rank(
         }
         Votes::Rows(battles) => {
             check_models(battles.models.len())?;
-            let table = Table::new(battles, settings, &input.sources, options.n_threads)?;
+            let table = Table::new(*battles, settings, &input.sources, options.n_threads)?;
             rank_rows(&table, settings, input, options)
         }
     }

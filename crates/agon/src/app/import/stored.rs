@@ -68,7 +68,7 @@ pub async fn stored_votes(
             rows.add_imported(store, selection).await?;
         }
         let (battles, sources) = rows.into_battles();
-        (Votes::Rows(battles), sources)
+        (Votes::Rows(Box::new(battles)), sources)
     } else {
         counted(store, selection).await?
     };

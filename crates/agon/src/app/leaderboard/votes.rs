@@ -22,7 +22,7 @@ pub enum Votes {
     /// Counted by ordered pair: all that a plain board needs.
     Counted(Tally),
     /// Row by row, with whatever columns the settings ask for.
-    Rows(Battles),
+    Rows(Box<Battles>),
 }
 
 /// What a vote counts for the model on side A in the plain model; `None` where it is left out.

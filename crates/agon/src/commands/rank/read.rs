@@ -80,7 +80,7 @@ pub(super) fn read(
         // Rows that are left out by their number have to be there as rows.
         if settings.needs_rows() || args.input.clean.is_some() {
             rows(settings, inputs, &options, &mut on_progress)
-                .map(|(battles, report)| (Votes::Rows(battles), report))
+                .map(|(battles, report)| (Votes::Rows(Box::new(battles)), report))
         } else {
             read_votes(inputs, &options, &mut on_progress)
                 .map(|votes| (Votes::Counted(votes.tally), votes.report))
