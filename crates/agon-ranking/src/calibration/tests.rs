@@ -110,6 +110,31 @@ fn wilson_has_its_published_values() {
 }
 
 #[test]
+fn the_condition_number_of_a_dense_table_does_not_depend_on_names() {
+    // Everybody met everybody, now more and now less: the eigenvalues lie close together.
+    let n: u32 = 80;
+    let table = |name: fn(u32, u32) -> u32| {
+        let votes: Vec<_> = (0..n)
+            .flat_map(|a| (0..a).map(move |b| (a, b)))
+            .flat_map(|(a, b)| {
+                let count = 1 + (a * a + 7 * b + a * b) % 11;
+                let (a, b) = (name(a, n), name(b, n));
+                [(a, b, 1.0, count.into()), (a, b, 0.0, count.into())]
+            })
+            .collect();
+        condition_number(&fitted(&comparisons(n as usize, &votes))).unwrap()
+    };
+    let as_given = table(|model, _| model);
+    for renamed in [
+        table(|model, n| n - 1 - model),
+        table(|model, n| model * 7 % n),
+    ] {
+        close(renamed / as_given, 1.0, 1e-6);
+    }
+    assert!(as_given > 1.1 && as_given < 3.0, "{as_given}");
+}
+
+#[test]
 fn condition_numbers_have_closed_forms() {
     // Each met each other equally often and drew level: n/4 · (K I − 1 1ᵀ), all eigenvalues equal.
     let all = comparisons(
