@@ -66,6 +66,8 @@ pub struct Label {
 pub struct RowLabels {
     /// The SHA-256 of what was labelled.
     pub content_sha256: [u8; 32],
+    /// Who voted, as it is to be written; a source may name network addresses, which are not.
+    pub judge: Option<String>,
     /// The language of the first prompt by its English name.
     pub language: Option<String>,
     /// The flags in the order of [`CATEGORIES`].
@@ -331,7 +333,7 @@ fn cells<'a>(row: &'a ConversationRow, labels: &'a RowLabels) -> Cells<'a> {
     let n_turns = conversations.iter().flatten().map(Vec::len).max();
     let images = row.images.iter();
     Cells {
-        judge: row.judge.as_deref(),
+        judge: labels.judge.as_deref(),
         winner: row.winner,
         n_turns,
         language: labels.language.as_deref().or(row.language.as_deref()),

@@ -3,7 +3,7 @@
 //! The third sibling of [`crate::votes`] and [`crate::battles`]: the same decoders, the same fate for every row, another thing made of the kept ones.
 //! Rows go by in batches that are bounded in rows and in bytes; nothing of a batch is kept once it is handed over.
 //!
-//! A row is told by the names of its columns alone, whatever file they are in: [`cell`] is a value as any format holds it, [`message`] finds messages and pictures in it, `row` puts a row together, `sink` hands rows over.
+//! A row is told by the names of its columns alone, whatever file they are in: `cell` is a value as any format holds it, `message` finds messages and pictures in it, `row` puts a row together, `sink` hands rows over.
 
 pub(crate) mod cell;
 mod image;

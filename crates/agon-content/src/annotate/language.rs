@@ -20,7 +20,7 @@ mod script;
 
 use std::fmt;
 
-use names::LANGUAGES;
+use names::{LANGUAGES, Use};
 use ngrams::{NGRAMS, STEPS_PER_NAT};
 use prose::{Prose, Word};
 use script::{N_SCRIPTS, Script};
@@ -51,8 +51,10 @@ const SURPRISE_MAX: f32 = 4.0;
 const CONFIDENCE_MIN: f32 = 0.3;
 /// How many nats of evidence are worth one: letters of a word are not independent.
 const TEMPERATURE: f32 = 3.0;
-/// By how many nats a common language is expected rather than another.
+/// By how many nats a common language is expected rather than a rare one.
 const COMMON_NATS: f32 = 3.0;
+/// By how many nats one of the languages that arenas are mostly asked in is expected rather than another common one.
+const ASKED_NATS: f32 = 5.0;
 
 /// A language that the annotator knows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,8 +87,13 @@ impl Language {
         Self::all().find(|language| language.name() == name)
     }
 
-    fn is_common(self) -> bool {
-        LANGUAGES[usize::from(self.0)].is_common
+    /// How much less it is expected than the languages that are asked in most, in nats.
+    fn rarity_nats(self) -> f32 {
+        match LANGUAGES[usize::from(self.0)].use_in_prompts {
+            Use::Asked => 0.0,
+            Use::Common => ASKED_NATS,
+            Use::Rare => ASKED_NATS + COMMON_NATS,
+        }
     }
 }
 
@@ -419,12 +426,7 @@ fn best(totals: &[u32], n_predicted: u32, script: Script) -> Best {
         .clone()
         .map(|class| {
             let language = NGRAMS.classes[class].language;
-            let rare = if language.is_common() {
-                0.0
-            } else {
-                COMMON_NATS
-            };
-            totals[class] as f32 / STEPS_PER_NAT + rare
+            totals[class] as f32 / STEPS_PER_NAT + language.rarity_nats()
         })
         .collect();
     let Some((at, least)) = nats.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)) else {

@@ -28,7 +28,7 @@ pub use self::{
     arena::{missing, voted_content},
     content::Content,
     duplicate::{label as duplicate_label, prompt_text},
-    outcome::outcome,
+    outcome::{outcome, published_style},
 };
 
 /// An annotator that labels a conversation by itself, offline.

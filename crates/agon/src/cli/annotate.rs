@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Subjects: style, language, category, refusal, identity, duplicates; without --only, all of them. docs/annotation.md says what each label means and how good it is.\n\nExamples:\n  agon annotate battles.parquet -o annotated\n  agon annotate annotated -o annotated --update\n  agon annotate battles.parquet -o annotated --labeller gpt-4o --questions-max 500\n  agon annotate\n  agon annotate evaluate annotated --first categories.ocr --second human_ocr"
+    after_help = "Subjects: style, language, category, refusal, identity, duplicates; without --only, all of them. docs/annotation.md says what each label means and how good it is.\n\nExamples:\n  agon annotate battles.parquet -o annotated\n  agon annotate annotated -o annotated --update\n  agon annotate battles.parquet -o annotated --labeller gpt-4o --questions-max 500\n  agon annotate\n  agon annotate evaluate labelled.parquet --first human_ocr --second categories.ocr"
 )]
 pub struct AnnotateArgs {
     /// Another thing to do

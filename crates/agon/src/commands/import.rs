@@ -45,6 +45,8 @@ mod print;
 
 use document::Import;
 
+/// The source that is not imported: the arena's own votes, in `agon rank --store all`.
+const ARENA: &str = "arena";
 /// How messages call standard input.
 const STANDARD_INPUT: &str = "-";
 /// Batches of rows that wait to be stored. Each has at most 16 MiB and one row.
@@ -73,6 +75,12 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         .map(|path| ("--aliases", &**path))
         .collect();
     outputs::check(&outputs, &args.inputs, &read_besides)?;
+    if args.source == ARENA {
+        return Err(CommandError::usage(anyhow!(
+            "`--source {ARENA}` is the name of the arena's own votes"
+        ))
+        .with_hint("name the set, such as --source wildvision"));
+    }
     if let Some(folder) = args.images.as_deref().filter(|folder| !folder.is_dir()) {
         return Err(CommandError::usage(anyhow!(
             "`--images {}` is no folder",
@@ -218,6 +226,15 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         print::table(&document)
     };
     io::stdout().write_all(text.as_bytes())?;
+    let n_repeated = report.rejected.get(&Reason::RepeatedId);
+    let n_repeated = counts.repeated + n_repeated.map_or(0, |rows| rows.count);
+    if n_repeated > document.kept && !global.quiet {
+        let warning = format!(
+            "warning: {n_repeated} of {} rows have the id of a battle that is there: a second copy of the set, or ids of questions rather than of battles, of which one battle each is kept\n",
+            report.rows
+        );
+        io::stderr().write_all(warning.as_bytes())?;
+    }
     Ok(())
 }
 

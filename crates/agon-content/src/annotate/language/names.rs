@@ -4,15 +4,34 @@
 pub(super) struct Entry {
     pub(super) code: &'static str,
     pub(super) name: &'static str,
-    /// Whether much is written in it on the web. The others need better evidence.
-    pub(super) is_common: bool,
+    /// How often prompts are in it. Rarer ones need better evidence.
+    pub(super) use_in_prompts: Use,
+}
+
+/// How often prompts are in a language.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Among the languages that public arenas are mostly asked in.
+    Asked,
+    /// Much is written in it on the web.
+    Common,
+    /// Neither.
+    Rare,
+}
+
+const fn asked(code: &'static str, name: &'static str) -> Entry {
+    Entry {
+        code,
+        name,
+        use_in_prompts: Use::Asked,
+    }
 }
 
 const fn common(code: &'static str, name: &'static str) -> Entry {
     Entry {
         code,
         name,
-        is_common: true,
+        use_in_prompts: Use::Common,
     }
 }
 
@@ -20,7 +39,7 @@ const fn rare(code: &'static str, name: &'static str) -> Entry {
     Entry {
         code,
         name,
-        is_common: false,
+        use_in_prompts: Use::Rare,
     }
 }
 
@@ -44,18 +63,18 @@ pub(super) static LANGUAGES: &[Entry] = &[
     common("cs", "Czech"),
     common("cy", "Welsh"),
     common("da", "Danish"),
-    common("de", "German"),
+    asked("de", "German"),
     common("dv", "Divehi"),
     common("el", "Greek"),
-    common("en", "English"),
+    asked("en", "English"),
     common("eo", "Esperanto"),
-    common("es", "Spanish"),
+    asked("es", "Spanish"),
     common("et", "Estonian"),
     common("eu", "Basque"),
     common("fa", "Persian"),
     common("fi", "Finnish"),
     rare("fo", "Faroese"),
-    common("fr", "French"),
+    asked("fr", "French"),
     rare("fy", "Western Frisian"),
     common("ga", "Irish"),
     rare("gd", "Scottish Gaelic"),
@@ -75,7 +94,7 @@ pub(super) static LANGUAGES: &[Entry] = &[
     rare("ig", "Igbo"),
     rare("ilo", "Iloko"),
     common("is", "Icelandic"),
-    common("it", "Italian"),
+    asked("it", "Italian"),
     rare("iu", "Inuktitut"),
     common("ja", "Japanese"),
     rare("jv", "Javanese"),
@@ -114,11 +133,11 @@ pub(super) static LANGUAGES: &[Entry] = &[
     common("pa", "Punjabi"),
     common("pl", "Polish"),
     common("ps", "Pashto"),
-    common("pt", "Portuguese"),
+    asked("pt", "Portuguese"),
     rare("qu", "Quechua"),
     rare("rm", "Romansh"),
     common("ro", "Romanian"),
-    common("ru", "Russian"),
+    asked("ru", "Russian"),
     rare("rw", "Kinyarwanda"),
     rare("sa", "Sanskrit"),
     rare("se", "Northern Sami"),
@@ -151,7 +170,7 @@ pub(super) static LANGUAGES: &[Entry] = &[
     common("uk", "Ukrainian"),
     common("ur", "Urdu"),
     common("uz", "Uzbek"),
-    common("vi", "Vietnamese"),
+    asked("vi", "Vietnamese"),
     rare("wo", "Wolof"),
     common("xh", "Xhosa"),
     common("yi", "Yiddish"),

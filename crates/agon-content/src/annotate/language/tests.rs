@@ -307,3 +307,29 @@ fn language_of_translation(tag: &str) -> Option<Language> {
     };
     Language::from_code(code)
 }
+
+#[test]
+fn short_prompts_are_told_in_the_languages_that_are_asked_in_most() {
+    let wrong: Vec<String> = [
+        ("Расскажи анекдот", "Russian"),
+        ("Кто ты такой?", "Russian"),
+        ("hello there", "English"),
+        ("write me a poem", "English"),
+        ("¿Qué dice el cartel?", "Spanish"),
+        ("Che cosa dice il cartello?", "Italian"),
+        ("Was steht auf dem Schild?", "German"),
+        ("Que diz a placa?", "Portuguese"),
+        // Neighbours of theirs keep what only they write.
+        ("Напиши песма за зимата и за снегот", "Macedonian"),
+        ("Напиши вірш про зиму та її красу", "Ukrainian"),
+        ("Skriv et dikt om vinteren i Norge", "Norwegian"),
+        ("Skriv en digt om vinteren i Danmark og sneen", "Danish"),
+    ]
+    .into_iter()
+    .filter_map(|(text, expected)| {
+        let label = detect_language(text);
+        (label.name() != expected).then(|| format!("{text}: {label:?}"))
+    })
+    .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,8 +1,8 @@
 //! Categories by rules and by the words of the prompt.
 
 use agon_content::annotate::category::{
-    CATEGORY_RULES, CATEGORY_WORDS, CategoryLabel, Content as Labelled, label_by_rules,
-    label_by_words,
+    CATEGORY_RULES, CATEGORY_WORDS, CategoryLabel, Content as Labelled, Label as Truth,
+    label_by_rules, label_by_words,
 };
 use agon_domain::Sides;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ fn by_words(content: &Content<'_>, _: &Tools) -> Value {
 fn labelled(content: &Content<'_>, label: fn(&Labelled<'_>) -> Vec<CategoryLabel>) -> Value {
     let prompts = content.prompts();
     let answers = content.answers();
-    let labels = label(&Labelled {
+    let mut labels = label(&Labelled {
         prompts: &prompts,
         answers: Sides {
             a: &answers.a,
@@ -46,6 +46,14 @@ fn labelled(content: &Content<'_>, label: fn(&Labelled<'_>) -> Vec<CategoryLabel
         },
         has_image: content.has_image(),
     });
+    for label in &mut labels {
+        // Nothing can be told of what is not there, and a picture that could not be read may hold anything.
+        let is_unread = content.has_unread_image() && label.category.is_about_an_image();
+        if is_unread || !content.has_prompt() {
+            label.label = Truth::Unknown;
+            label.confidence = 0.0;
+        }
+    }
     json(&labels)
 }
 

@@ -16,6 +16,8 @@ pub struct Content<'a> {
     conversations: Vec<Vec<Message<'a>>>,
     /// What tells its pictures apart, in their order.
     images: Vec<String>,
+    /// Whether a picture could not be read, so that nobody knows whether there is one.
+    has_unread_image: bool,
     /// Counted once for all annotators of style.
     styles: OnceCell<Vec<ConversationStyle>>,
 }
@@ -42,6 +44,10 @@ impl<'a> Content<'a> {
                 .iter()
                 .map(|image| image.id().unwrap_or_default())
                 .collect(),
+            has_unread_image: row
+                .problems
+                .iter()
+                .any(|problem| problem.column.contains("image")),
             styles: OnceCell::new(),
         }
     }
@@ -73,6 +79,7 @@ impl<'a> Content<'a> {
                 .iter()
                 .filter_map(|turn| turn.image.map(|id| id.to_string()))
                 .collect(),
+            has_unread_image: false,
             styles: OnceCell::new(),
         }
     }
@@ -85,6 +92,17 @@ impl<'a> Content<'a> {
     /// Whether a picture belongs to it.
     pub fn has_image(&self) -> bool {
         !self.images.is_empty()
+    }
+
+    /// Whether it may have a picture that could not be read.
+    pub fn has_unread_image(&self) -> bool {
+        self.has_unread_image
+    }
+
+    /// Whether the user asked something: with words or with a picture. A row of a set without conversations has no prompt.
+    pub fn has_prompt(&self) -> bool {
+        let mut prompts = self.prompts().into_iter();
+        self.has_image() || prompts.any(|prompt| !prompt.trim().is_empty())
     }
 
     /// What the user wrote, from first to last: that of side A, which is that of both in all but broken data.

@@ -60,6 +60,7 @@ pub fn outcome(content_sha256: [u8; 32], labels: Vec<Label>) -> RowLabels {
     });
     RowLabels {
         content_sha256,
+        judge: None,
         language,
         categories,
         style,
@@ -88,6 +89,41 @@ fn style(label: &Value) -> Option<StyleFeatures> {
     })
 }
 
+/// The style counts that a source brings, as published sets nest them; nothing where one is missing.
+pub fn published_style(metadata: &Value) -> Option<StyleFeatures> {
+    let count = |name: &str| number(&metadata[name]);
+    let markdown = |side: &str| {
+        let group = |name: &str| &metadata[format!("{name}_count_{side}")];
+        let mut headers = [0; 6];
+        for (level, n) in (1..).zip(&mut headers) {
+            *n = number(&group("header")[format!("h{level}")])?;
+        }
+        Some(MarkdownCounts {
+            headers,
+            list_ordered: number(&group("list")["ordered"])?,
+            list_unordered: number(&group("list")["unordered"])?,
+            bold_asterisks: number(&group("bold")["**"])?,
+            bold_underscores: number(&group("bold")["__"])?,
+        })
+    };
+    Some(StyleFeatures {
+        assistant_tokens: Sides {
+            a: count("sum_assistant_a_tokens")?,
+            b: count("sum_assistant_b_tokens")?,
+        },
+        context_tokens: Sides {
+            a: count("context_a_tokens")?,
+            b: count("context_b_tokens")?,
+        },
+        user_tokens: count("sum_user_tokens")?,
+        n_turns: count("turns")?,
+        markdown: Sides {
+            a: markdown("a")?,
+            b: markdown("b")?,
+        },
+    })
+}
+
 fn markdown(value: &Value) -> Option<MarkdownCounts> {
     let mut headers = [0; 6];
     for (level, n) in (1..).zip(&mut headers) {
@@ -103,5 +139,8 @@ fn markdown(value: &Value) -> Option<MarkdownCounts> {
 }
 
 fn number(value: &Value) -> Option<u32> {
-    value.as_u64().and_then(|n| u32::try_from(n).ok())
+    // Some sets write counts as floating-point numbers.
+    let n = value.as_f64()?;
+    let is_count = n >= 0.0 && n.fract() == 0.0 && n <= f64::from(u32::MAX);
+    is_count.then_some(n as u32)
 }

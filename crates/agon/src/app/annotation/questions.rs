@@ -82,6 +82,8 @@ pub struct Labeller {
     budget: Budget,
     replies: Replies,
     counts: Counts,
+    /// Why the newest request failed that did.
+    last_failure: Mutex<Option<String>>,
 }
 
 /// Why labelling cannot go on.
@@ -173,6 +175,7 @@ impl Labeller {
             budget,
             replies: Replies::open(file)?,
             counts: Counts::default(),
+            last_failure: Mutex::default(),
         })
     }
 
@@ -295,6 +298,10 @@ impl Labeller {
             .fetch_add(1, Ordering::Relaxed)
             + 1;
         let model = self.model.clone();
+        *self
+            .last_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         match error.kind {
             // The key, the purse or the address is wrong for every question alike.
             ErrorKind::BadCredentials | ErrorKind::Payment | ErrorKind::Configuration => {
@@ -393,6 +400,7 @@ impl Labeller {
             "left": n(&self.counts.left),
             "requests": n(&self.counts.requests),
             "tokens": n(&self.counts.tokens),
+            "last_failure": *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner),
         })
     }
 }

@@ -221,7 +221,12 @@ fn md5_bytes(digits: &str) -> Option<[u8; 16]> {
 /// The bytes of a picture in the folder, one more than accepted at most: the normaliser then says that it is too large.
 fn read(folder: &Path, md5: &str, bytes_max: u64) -> Result<Vec<u8>, &'static str> {
     for extension in EXTENSIONS {
-        let file = match File::open(folder.join(format!("{md5}.{extension}"))) {
+        let path = folder.join(format!("{md5}.{extension}"));
+        // Opening a pipe would wait for somebody who writes.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(IMAGE_UNREADABLE);
+        }
+        let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(_) => return Err(IMAGE_UNREADABLE),

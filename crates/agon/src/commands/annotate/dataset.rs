@@ -1,10 +1,13 @@
 //! Labels for the rows of a dataset: rows in, the same rows with labels out.
 
 use std::{
-    collections::BTreeMap, num::NonZeroUsize, ops::ControlFlow, path::Path, sync::Mutex, thread,
+    collections::BTreeMap, fs, net::IpAddr, num::NonZeroUsize, ops::ControlFlow, path::Path,
+    sync::Mutex, thread,
 };
 
-use agon_content::annotate::duplicates::{DuplicateOptions, DuplicateScan, Duplicates};
+use agon_content::annotate::duplicates::{
+    DuplicateLabel, DuplicateOptions, DuplicateScan, Duplicates,
+};
 use agon_dataset::{
     AnnotatedOptions, AnnotatedWriter, ConversationRow, ConversationSelection, Error, Input,
     InputReport, Label, Progress as Step, ReadOptions, RejectedRow, RowLabels, read_conversations,
@@ -20,7 +23,10 @@ use super::{
     summary::{self, Summary},
 };
 use crate::{
-    app::annotation::{Content, Tools, duplicate_label, outcome, prompt_text},
+    app::{
+        annotation::{Content, Tools, duplicate_label, outcome, prompt_text, published_style},
+        pseudonym,
+    },
     cli::{AnnotateArgs, GlobalArgs},
     commands::{
         aliases::AliasTable,
@@ -30,6 +36,7 @@ use crate::{
             inputs,
             read::{Rejects, refused},
         },
+        serve::random_bytes,
     },
     exit_code::CommandError,
 };
@@ -57,6 +64,9 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
         .map(|path| ("--aliases", &**path))
         .collect();
     outputs::check(&files, &args.inputs, &read_besides)?;
+    if let Some(rejects) = &args.rejects {
+        check_outside(rejects, output)?;
+    }
     let needs_scan = chosen.has_duplicates || chosen.finds_names();
     if needs_scan && args.inputs.iter().any(|input| input == STANDARD_INPUT) {
         return Err(CommandError::usage(anyhow!(
@@ -122,6 +132,7 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
             n_threads,
         },
         writer,
+        judge_key: random_bytes()?,
         n_rows: 0,
         summary: Summary::default(),
     };
@@ -183,12 +194,50 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
     summary::print(global, &work.summary, &report, &written, asked.as_ref())
 }
 
+/// Refuses a file inside the folder that is written, which it would be lost with, or spoil.
+fn check_outside(file: &Path, folder: &Path) -> Result<(), CommandError> {
+    let parent = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let (Ok(parent), Ok(target)) = (fs::canonicalize(parent), fs::canonicalize(folder)) else {
+        return Ok(());
+    };
+    if parent.starts_with(target) {
+        return Err(CommandError::usage(anyhow!(
+            "`--rejects {}` lies in the folder of --output",
+            file.display()
+        ))
+        .with_hint("write it beside the folder"));
+    }
+    Ok(())
+}
+
 /// What one reading of all rows finds out.
 #[derive(Default)]
 struct Scan {
     /// The names of all models.
     models: Vec<String>,
-    duplicates: Option<Duplicates>,
+    duplicates: Option<Found>,
+}
+
+/// Duplicates among the rows that have a prompt.
+struct Found {
+    duplicates: Duplicates,
+    /// The number, among all rows from 0, of each row that was compared.
+    rows: Vec<usize>,
+}
+
+impl Found {
+    /// The label of a row; nothing for one without a prompt.
+    fn label(&self, row_idx: usize) -> Option<DuplicateLabel> {
+        let idx = self.rows.binary_search(&row_idx).ok()?;
+        let mut label = self.duplicates.label(idx)?;
+        for row in [&mut label.cluster, &mut label.exact] {
+            *row = *self.rows.get(*row)?;
+        }
+        Some(label)
+    }
 }
 
 fn scan(
@@ -208,12 +257,18 @@ fn scan(
         chats: true,
         columns: Vec::new(),
     };
+    let (mut scanned, mut n_rows) = (Vec::new(), 0_usize);
     let mut on_rows = |rows: Vec<ConversationRow>| {
         for row in rows {
             if let Some(duplicates) = &mut duplicates {
                 let content = Content::of_row(&row);
-                let image = content.first_image().map(str::as_bytes);
-                duplicates.add(&prompt_text(&content), image);
+                if content.has_prompt() {
+                    let image = content.first_image().map(str::as_bytes);
+                    duplicates.add(&prompt_text(&content), image);
+                    // A label names rows by their numbers among all.
+                    scanned.push(n_rows);
+                }
+                n_rows += 1;
             }
             for model in row.models {
                 if !models.contains(&model) {
@@ -236,7 +291,10 @@ fn scan(
     read.map_err(refused)?;
     Ok(Scan {
         models: models.into_iter().collect(),
-        duplicates: duplicates.map(DuplicateScan::finish),
+        duplicates: duplicates.map(|scan| Found {
+            duplicates: scan.finish(),
+            rows: scanned,
+        }),
     })
 }
 
@@ -266,12 +324,23 @@ fn read(
 struct Work<'a> {
     labelling: Labelling<'a>,
     writer: AnnotatedWriter,
+    /// Drawn for this run, and forgotten after it.
+    judge_key: [u8; 32],
     /// Rows of earlier batches.
     n_rows: usize,
     summary: Summary,
 }
 
 impl Work<'_> {
+    /// Who voted, as it is written: a network address, which logs have, never as it stands.
+    fn judge(&self, judge: &str) -> String {
+        if judge.trim().parse::<IpAddr>().is_ok() {
+            pseudonym::imported_voter_id(&self.judge_key, "annotate", judge.trim()).to_string()
+        } else {
+            judge.to_owned()
+        }
+    }
+
     fn add(
         &mut self,
         rows: &[ConversationRow],
@@ -296,7 +365,12 @@ impl Work<'_> {
         for ((row, sha256), labels) in rows.iter().zip(contents).zip(labelled) {
             self.summary.n_kept += labels.n_kept;
             self.summary.n_new += labels.labels.len() as u64 - labels.n_kept;
-            let labels: RowLabels = outcome(sha256, labels.labels);
+            let mut labels: RowLabels = outcome(sha256, labels.labels);
+            if row.conversations.is_empty() {
+                // Nothing was counted; what the source brings is better than nothing.
+                labels.style = row.conv_metadata.as_ref().and_then(published_style);
+            }
+            labels.judge = row.judge.as_deref().map(|judge| self.judge(judge));
             self.summary.add(row, &labels);
             self.writer.push(row, &labels)?;
         }
@@ -312,7 +386,7 @@ type Job<'a> = (usize, &'a [ConversationRow], Vec<Vec<Label>>);
 struct Labelling<'a> {
     chosen: &'a Chosen,
     tools: &'a Tools,
-    duplicates: Option<&'a Duplicates>,
+    duplicates: Option<&'a Found>,
     n_threads: NonZeroUsize,
 }
 
@@ -361,10 +435,11 @@ impl Labelling<'_> {
         let mut labels = Vec::new();
         let mut n_kept = 0;
         for registration in &self.chosen.registrations {
-            match there
-                .iter()
-                .position(|label| registration.is_current(label))
-            {
+            let is_same = |label: &Label| {
+                // What depends on the names of the set's models is out of date when these are others.
+                registration.is_current(label) && !registration.needs_names
+            };
+            match there.iter().position(is_same) {
                 Some(idx) => {
                     labels.push(there.swap_remove(idx));
                     n_kept += 1;

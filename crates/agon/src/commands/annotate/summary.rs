@@ -9,7 +9,7 @@ use agon_content::annotate::{identity::IDENTITY_ANNOTATOR, refusal::REFUSAL_ANNO
 use agon_dataset::{AnnotatedSummary, ConversationRow, InputReport, RowLabels, schema::CATEGORIES};
 use serde_json::{Value, json};
 
-use crate::{cli::GlobalArgs, exit_code::CommandError};
+use crate::{cli::GlobalArgs, commands::rank::print::visible, exit_code::CommandError};
 
 /// Languages that are listed in the text for people.
 const LANGUAGES_SHOWN_MAX: usize = 10;
@@ -188,7 +188,12 @@ pub(super) fn print(
 /// What became of the closed questions, in words.
 pub(super) fn asked_text(asked: &Value) -> String {
     let n = |name: &str| asked[name].as_u64().unwrap_or(0);
-    format!(
+    let failure = asked["last_failure"]
+        .as_str()
+        .map_or_else(String::new, |failure| {
+            format!("the last request that failed: {}\n", visible(failure))
+        });
+    let counts = format!(
         "questions to {}: {} answered, {} from the cache, {} unreadable, {} failed, {} left for another run; {} requests, {} tokens\n",
         asked["model"].as_str().unwrap_or_default(),
         n("answered"),
@@ -198,7 +203,8 @@ pub(super) fn asked_text(asked: &Value) -> String {
         n("left"),
         n("requests"),
         n("tokens"),
-    )
+    );
+    counts + &failure
 }
 
 /// Prints what became of the arena's battles.

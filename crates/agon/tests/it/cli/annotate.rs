@@ -132,6 +132,7 @@ fn rows(folder: &Path) -> Vec<Value> {
                     .collect();
                 found.push(json!({
                     "id": row.id,
+                    "judge": row.judge,
                     "language": row.language,
                     "labels": labels,
                     "dedup_tag": row.columns[1],
@@ -141,7 +142,6 @@ fn rows(folder: &Path) -> Vec<Value> {
                     "row": row.columns[5],
                     "images": row.images.len(),
                     "conv_metadata": row.conv_metadata,
-                    "prompt": row.conversations[0].messages[0].text,
                 }));
             }
             ControlFlow::Continue(())
@@ -252,15 +252,15 @@ fn an_update_labels_what_is_new_and_takes_over_the_rest() {
     std::fs::write(&set.input, lines.join("\n")).unwrap();
     let second = rank::json(&set.annotate(&["--update", "--json"]));
     let per_row = n_labels / 5;
-    // Duplicates are labelled anew, as any row may change them.
+    // Duplicates are labelled anew, as any row may change them, and leaks, as they depend on the names of all models.
     assert_eq!(
         second["summary"]["labels_kept"].as_u64().unwrap(),
-        4 * (per_row - 1),
+        4 * (per_row - 2),
         "{second:#}"
     );
     assert_eq!(
         second["summary"]["labels_new"].as_u64().unwrap(),
-        per_row + 4
+        per_row + 4 * 2
     );
     let after = set.rows();
     for idx in 0..4 {
@@ -634,4 +634,68 @@ fn two_columns_of_labels_are_compared() {
     );
     assert_eq!(missing.status.code(), Some(3));
     assert!(text(&missing.stderr).contains("nobody"));
+}
+
+#[test]
+fn nothing_is_told_of_what_is_not_there() {
+    let metadata = |a: u32, b: u32| {
+        let group = |members: &[&str]| -> Value {
+            let members = members.iter().map(|name| ((*name).to_owned(), json!(1.0)));
+            Value::Object(members.collect())
+        };
+        let headers = group(&["h1", "h2", "h3", "h4", "h5", "h6"]);
+        let (lists, bold) = (group(&["ordered", "unordered"]), group(&["**", "__"]));
+        json!({
+            "sum_assistant_a_tokens": a, "sum_assistant_b_tokens": b, "context_a_tokens": 9,
+            "context_b_tokens": 9, "sum_user_tokens": 9, "turns": 1,
+            "header_count_a": headers, "header_count_b": headers, "list_count_a": lists,
+            "list_count_b": lists, "bold_count_a": bold, "bold_count_b": bold,
+        })
+    };
+    let side = |prompt: &str| json!([[{ "role": "user", "content": prompt }, { "role": "assistant", "content": "An answer." }]]);
+    let rows: String = [
+        json!({ "question_id": "bare-1", "conv_metadata": metadata(30, 70) }),
+        json!({ "question_id": "bare-2", "conv_metadata": metadata(31, 71) }),
+        json!({ "question_id": "blank", "conversation_a": side(" "), "conversation_b": side(" ") }),
+        json!({
+            "question_id": "asked", "judge": "203.0.113.9",
+            "conversation_a": side("Tell me a joke about cats, please."),
+            "conversation_b": side("Tell me a joke about cats, please."),
+        }),
+    ]
+    .iter_mut()
+    .map(|row| {
+        for (name, value) in [("model_a", "a"), ("model_b", "b"), ("winner", "model_a")] {
+            row[name] = value.into();
+        }
+        format!("{row}\n")
+    })
+    .collect();
+    let set = Set::new(&rows);
+    let summary = rank::json(&set.annotate(&["--json"]));
+    assert_eq!(
+        summary["summary"]["frequent_prompts"]["rows"], 0,
+        "{summary:#}"
+    );
+    let rows = set.rows();
+    for row in &rows[..3] {
+        for (category, label) in row["categories"].as_object().unwrap() {
+            // Whether an answer declines is told by the answer.
+            assert!(
+                label.is_null() || category == "refusal",
+                "{category}: {row:#}"
+            );
+        }
+        assert!(row["labels"]["duplicates"].is_null(), "{row:#}");
+    }
+    assert_eq!(rows[0]["conv_metadata"]["sum_assistant_b_tokens"], 70);
+    assert_eq!(rows[1]["conv_metadata"]["list_count_a"]["ordered"], 1);
+    assert_eq!(rows[3]["labels"]["duplicates"]["cluster"], 3);
+    assert_eq!(rows[3]["categories"]["humor"], true);
+    let written = std::fs::read(set.output.join("data/train-00000-of-00001.parquet")).unwrap();
+    let address = b"203.0.113.9";
+    assert!(!written.windows(address.len()).any(|bytes| bytes == address));
+    let inside = set.output.join("rejected.jsonl");
+    let refused = set.annotate(&["--update", "--rejects", path_text(&inside)]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }
