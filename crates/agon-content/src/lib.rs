@@ -5,6 +5,8 @@
 //!
 //! [`perceptual_hash`] finds pictures again that were scaled, re-encoded or turned, alone or among millions; [`known_image`] compares them with lists of known abuse images.
 //!
+//! [`detect`] says what a detector of pictures is.
+//!
 //! [`annotate`] labels text: [`annotate::style`] counts tokens and Markdown elements, the input of style control; [`annotate::language`] tells languages; [`annotate::duplicates`] finds prompts that were asked before; [`annotate::identity`] finds answers that say who gives them.
 //! [`annotate::category`] and [`annotate::refusal`] say what a prompt asks for and whether an answer declines; [`question`] asks a vision model instead, and leaves the sending to its caller.
 //! [`annotate::agreement`] compares two annotators.
@@ -13,6 +15,7 @@
 //! [`image::normalise`] needs tens to hundreds of milliseconds of one core: call it in a bounded pool of blocking threads.
 
 pub mod annotate;
+pub mod detect;
 mod hexadecimal;
 pub mod image;
 pub mod known_image;

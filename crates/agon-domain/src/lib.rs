@@ -5,13 +5,15 @@
 //! Domain types are not serialisable: JSON, SQL and Parquet rows are separate types beside their boundary.
 //! Ids and [`Winner`] are the exception, because each has one canonical spelling.
 //!
-//! Reading order: [`id`], [`model`], [`conversation`], [`battle`], [`vote`], [`voter`], [`tally`], [`sampling`], [`style`], [`clock`].
+//! Reading order: [`id`], [`model`], [`conversation`], [`battle`], [`vote`], [`voter`], [`tally`], [`sampling`], [`style`], [`finding`], [`policy`], [`clock`].
 
 pub mod battle;
 pub mod clock;
 pub mod conversation;
+pub mod finding;
 pub mod id;
 pub mod model;
+pub mod policy;
 pub mod sampling;
 pub mod style;
 pub mod tally;
@@ -21,8 +23,13 @@ pub mod voter;
 pub use battle::{Battle, Mode, NotRatable, Side, Sides};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use conversation::{Finish, Generation, Turn, Usage};
+pub use finding::{
+    DetectorFailure, DetectorFailureKind, DetectorIdentity, Finding, FindingKind, FindingPlace,
+    PixelBox, Screening,
+};
 pub use id::{BattleId, ConsentId, ImageId, VisitId, VoterId};
 pub use model::Model;
+pub use policy::{Action, Decision, Policy, Purpose, Verdict};
 pub use sampling::{DrawError, DrawnPair, draw_pair};
 pub use style::{MarkdownCounts, StyleFeatures};
 pub use tally::{CountedPair, Tally, WinnerCounts};

@@ -18,6 +18,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("agon-plot", &[]),
     ("agon-providers", &["agon-domain"]),
     ("agon-content", &["agon-domain"]),
+    ("agon-detectors", &["agon-content", "agon-domain"]),
     ("agon-store", &["agon-domain"]),
     ("agon-dataset", &["agon-domain"]),
     ("agon-remote", &["agon-dataset"]),
@@ -26,6 +27,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
         &[
             "agon-content",
             "agon-dataset",
+            "agon-detectors",
             "agon-domain",
             "agon-pii",
             "agon-plot",
