@@ -224,7 +224,12 @@ async fn a_service_that_is_silent_or_never_ends_is_left_in_time() {
             assert_eq!(failure.detail, "no answer within 60 ms");
         }
         let double = subject
-            .double(|_| vec![head("200 OK", ""), Act::Flood(b"1\r\n \r\n".to_vec())])
+            .double(|_| {
+                vec![
+                    head("200 OK", ""),
+                    Act::Flood(format!("1000\r\n{}\r\n", " ".repeat(0x1000)).into_bytes()),
+                ]
+            })
             .await;
         let failure = subject.screen(&subject.service(&double)).await.unwrap_err();
         assert_eq!(
