@@ -21,10 +21,10 @@ async fn a_category_that_was_not_applied_to_pictures_is_no_answer_about_one() {
     );
     for change in [
         |body: &mut Value| {
-            body["results"][0]["category_applied_input_types"]["sexual"] = json!(["text"])
+            body["results"][0]["category_applied_input_types"]["sexual"] = json!(["text"]);
         },
         |body: &mut Value| {
-            body["results"][0]["category_applied_input_types"]["violence"] = json!([])
+            body["results"][0]["category_applied_input_types"]["violence"] = json!([]);
         },
         |body: &mut Value| {
             body["results"][0]

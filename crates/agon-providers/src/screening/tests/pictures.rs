@@ -136,14 +136,14 @@ async fn google_errors_inside_a_success_are_failures() {
         },
         |body: &mut Value| body["responses"] = json!([]),
         |body: &mut Value| {
-            body["responses"][0]["faceAnnotations"][0]["boundingPoly"] = json!({"vertices": []})
+            body["responses"][0]["faceAnnotations"][0]["boundingPoly"] = json!({"vertices": []});
         },
         |body: &mut Value| {
             body["responses"][0]["faceAnnotations"][0]["boundingPoly"] =
                 json!({"vertices": [{"x": 9000}, {"x": 9100, "y": 40}]});
         },
         |body: &mut Value| {
-            body["responses"][0]["faceAnnotations"][0]["detectionConfidence"] = json!(7)
+            body["responses"][0]["faceAnnotations"][0]["detectionConfidence"] = json!(7);
         },
     ] {
         subject.reads_changed(change).await.unwrap_err();
@@ -173,10 +173,10 @@ async fn google_redaction_gives_a_finding_for_each_box() {
         |body: &mut Value| body["inspectResult"]["findingsTruncated"] = json!(true),
         |body: &mut Value| body["inspectResult"]["findings"][0]["location"] = json!({}),
         |body: &mut Value| {
-            body["inspectResult"]["findings"][0]["infoType"]["name"] = json!("SECRET")
+            body["inspectResult"]["findings"][0]["infoType"]["name"] = json!("SECRET");
         },
         |body: &mut Value| {
-            body["inspectResult"]["findings"][0]["likelihood"] = json!("LIKELIHOOD_UNSPECIFIED")
+            body["inspectResult"]["findings"][0]["likelihood"] = json!("LIKELIHOOD_UNSPECIFIED");
         },
     ] {
         subject.reads_changed(change).await.unwrap_err();

@@ -63,11 +63,11 @@ async fn a_document_that_failed_inside_a_success_is_a_failure() {
         |body: &mut Value| body["results"]["documents"][0]["entities"][1]["length"] = json!(2000),
         |body: &mut Value| body["results"]["documents"][0]["entities"][1]["length"] = json!(0),
         |body: &mut Value| {
-            body["results"]["documents"][0]["entities"][1]["offset"] = json!(u64::MAX)
+            body["results"]["documents"][0]["entities"][1]["offset"] = json!(u64::MAX);
         },
         |body: &mut Value| body["results"]["documents"][0]["entities"][1]["category"] = json!(TEXT),
         |body: &mut Value| {
-            body["results"]["documents"][0]["entities"][1]["confidenceScore"] = json!(2)
+            body["results"]["documents"][0]["entities"][1]["confidenceScore"] = json!(2);
         },
     ] {
         let failure = subject.reads_changed(change).await.unwrap_err();
