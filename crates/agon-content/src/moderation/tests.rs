@@ -350,9 +350,12 @@ fn ordinary_conversations_raise_no_alarm() {
         prompts.len(),
         answers.len(),
     );
-    assert_eq!(of_style.0, 0);
-    assert!(of_battles.0 <= 1, "{of_battles:?}");
-    assert!(probing.len() <= 3, "{probing:?}");
+    // With severe slurs counting, which is not the default; `docs/moderation.md` has the figures.
+    assert!(of_style.0 <= 2, "{of_style:?}");
+    assert_eq!(of_battles.0, 0);
+    assert!(of_prompts.0 <= 3, "{of_prompts:?}");
+    assert!(probing.is_empty(), "{probing:?}");
+    assert!(probing_answers <= 1);
 }
 
 #[test]

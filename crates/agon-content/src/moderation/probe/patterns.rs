@@ -54,7 +54,7 @@ const EXTRACT: &[&str] = &[
     // German, French, Spanish, Portuguese, Italian, Dutch
     r"\b(?:zeige?|gib|nenne|verrate?|wiederhole|drucke|wie lautet|was ist)\b(?: [a-z]{1,12}){0,4} (?:deinen?|den|dein|ihren?) ?(?:[a-z]{1,14} )?(?:system-?prompt|systemanweisung(?:en)?|systemnachricht|ursprunglichen anweisungen)",
     r"\b(?:montre|affiche|revele|repete|donne|quel(?:le)?s? (?:est|sont))\b(?:[ -][a-z']{1,12}){0,4} (?:ton|tes|votre|vos|le|les) (?:prompt systeme|prompt du systeme|message systeme|instructions (?:systeme|initiales|internes))",
-    r"\b(?:muestra(?:me)?|revela|repite|dime|imprime|cual(?:es)? (?:es|son)|mostre|revele|repita|qual e|mostrami|rivela|ripeti)\b(?: [a-z]{1,12}){0,3} (?:tus?|el|las|o|seu|suas|as|il|tuo|le|tue) (?:prompt (?:del? |do )?sist?e?ma|prompt de sistema|mensaje del sistema|instrucciones (?:iniciales|del sistema|internas)|instrucoes (?:iniciais|do sistema|internas)|istruzioni (?:iniziali|di sistema|interne))",
+    r"\b(?:muestra(?:me)?|revela|repite|dime|imprime|cual(?:es)? (?:es|son)|mostre|revele|repita|qual e|mostrami|rivela|ripeti)\b(?: [a-z]{1,12}){0,3} (?:tus?|el|las|o|seu|suas|as|il|tuo|le|tue) (?:prompt (?:del? |do |di )?sistema|mensaje del sistema|instrucciones (?:iniciales|del sistema|internas)|instrucoes (?:iniciais|do sistema|internas)|istruzioni (?:iniziali|di sistema|interne))",
     r"\b(?:toon|laat|geef|onthul|herhaal|wat is)\b(?: [a-z]{1,12}){0,3} (?:je|jouw|uw|de) (?:systeemprompt|systeeminstructies|systeembericht)",
     // Russian
     r"(?:покажи|выведи|раскрой|повтори|напиши|назови|какой|каков)\w{0,3}(?: \w{1,12}){0,3} (?:системн\w{0,4} (?:промпт|подсказк|сообщени|инструкци)|исходн\w{0,4} инструкци)",
