@@ -5,7 +5,7 @@
 mod breaker;
 mod decode;
 mod exchange;
-mod fault;
+pub(crate) mod fault;
 
 use std::sync::{
     Arc,
@@ -313,4 +313,4 @@ fn wire_message(message: &Message) -> WireMessage<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
