@@ -6,6 +6,8 @@
 mod faces;
 #[path = "models/nsfw.rs"]
 mod nsfw;
+#[path = "models/ocr.rs"]
+mod ocr;
 
 use std::{
     fs,
