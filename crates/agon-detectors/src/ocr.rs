@@ -21,6 +21,9 @@ use agon_domain::{DetectorFailure, DetectorIdentity, FindingKind, PixelBox};
 use crate::{Error, Runtime, failure::internal, network::Network, weights};
 
 pub use layout::columns;
+pub(crate) use layout::is_same_row;
+#[cfg(test)]
+pub(crate) use layout::tests::line;
 pub use strip::Corners;
 
 /// Longest side, in pixels, that lines are looked for in. Longer ones find smaller text, and the time grows with their square.

@@ -8,6 +8,8 @@ mod faces;
 mod nsfw;
 #[path = "models/ocr.rs"]
 mod ocr;
+#[path = "models/pii.rs"]
+mod pii;
 
 use std::{
     fs,
