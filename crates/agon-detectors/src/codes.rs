@@ -131,7 +131,11 @@ fn alike(
     };
     let along = along.0.max(0.0) as u32..(along.1.max(0.0) as u32).min(n_values);
     let at = |line: u32, value: u32| {
-        let (x, y) = if is_upright { (line, value) } else { (value, line) };
+        let (x, y) = if is_upright {
+            (line, value)
+        } else {
+            (value, line)
+        };
         grey[(y * width + x) as usize]
     };
     let middle = (f32::midpoint(start, end).max(0.0) as u32).min(n_lines.saturating_sub(1));
@@ -222,7 +226,10 @@ pub(crate) mod tests {
             width_px: high.0 - low.0,
             height_px: high.1 - low.1,
         };
-        (Pixels::new(canvas_width, canvas_height, rgb).unwrap(), place)
+        (
+            Pixels::new(canvas_width, canvas_height, rgb).unwrap(),
+            place,
+        )
     }
 
     fn holds(outer: PixelBox, inner: PixelBox, slack_px: u32) -> bool {
@@ -236,7 +243,11 @@ pub(crate) mod tests {
     fn codes_are_read_and_their_boxes_hold_them_whichever_way_they_stand() {
         for (text, format, size) in [
             ("mailto:ana@example.com", BarcodeFormat::QR_CODE, (200, 200)),
-            ("https://example.com/a?b=1", BarcodeFormat::DATA_MATRIX, (120, 120)),
+            (
+                "https://example.com/a?b=1",
+                BarcodeFormat::DATA_MATRIX,
+                (120, 120),
+            ),
             ("ORDER-12345", BarcodeFormat::CODE_128, (300, 80)),
             ("4006381333931", BarcodeFormat::EAN_13, (300, 90)),
         ] {
@@ -260,8 +271,16 @@ pub(crate) mod tests {
                 let expected = PixelBox {
                     left_px,
                     top_px,
-                    width_px: if is_upright { place.height_px } else { place.width_px },
-                    height_px: if is_upright { place.width_px } else { place.height_px },
+                    width_px: if is_upright {
+                        place.height_px
+                    } else {
+                        place.width_px
+                    },
+                    height_px: if is_upright {
+                        place.width_px
+                    } else {
+                        place.height_px
+                    },
                 };
                 assert!(
                     holds(code.place, expected, 2),

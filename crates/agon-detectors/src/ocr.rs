@@ -49,6 +49,8 @@ pub struct TextLine {
     pub corners: Corners,
     /// The upright rectangle around it.
     pub place: PixelBox,
+    /// The same as `place`, turned together with all other lines so that most of them are level: order and columns are told by it.
+    pub level_place: PixelBox,
     /// Where each character of the text begins in it, in bytes, and where it is in the picture.
     pub chars: Vec<CharPlace>,
 }
@@ -165,7 +167,10 @@ impl Ocr {
                 lines.extend(placed(&reading, corners, picture));
             }
         }
-        Ok(layout::in_reading_order(lines))
+        Ok(layout::in_reading_order(
+            lines,
+            (picture.width_px(), picture.height_px()),
+        ))
     }
 }
 
@@ -183,11 +188,13 @@ fn placed(reading: &reading::Reading, corners: Corners, picture: &Pixels) -> Opt
         text.push_str(&character.text);
     }
     (!text.trim().is_empty()).then_some(())?;
+    let place = corners.around(size)?;
     Some(TextLine {
         text,
         score: f64::from(reading.score).clamp(0.0, 1.0),
         corners,
-        place: corners.around(size)?,
+        place,
+        level_place: place,
         chars,
     })
 }

@@ -13,10 +13,7 @@ use agon_domain::{
 };
 
 use crate::{
-    Error, Runtime,
-    error::checked_threshold,
-    failure::internal,
-    network::Network,
+    Error, Runtime, error::checked_threshold, failure::internal, network::Network,
     weights::OPEN_NSFW,
 };
 
@@ -66,11 +63,7 @@ impl OpenNsfw {
     /// # Errors
     ///
     /// [`Error::Absent`] if it is not installed, or what is wrong with the file or the options.
-    pub fn load(
-        folder: &Path,
-        runtime: &Runtime,
-        options: OpenNsfwOptions,
-    ) -> Result<Self, Error> {
+    pub fn load(folder: &Path, runtime: &Runtime, options: OpenNsfwOptions) -> Result<Self, Error> {
         checked_threshold("threshold", options.threshold)?;
         if let Some(threshold) = options.review_threshold {
             checked_threshold("review_threshold", threshold)?;

@@ -67,7 +67,10 @@ impl PiiInPicture {
         let (reader, rules) = (ocr.identity(), pii.identity());
         let identity = DetectorIdentity::new(
             "pii-in-picture",
-            format!("1 {}-{} {}-{}", reader.name, reader.version, rules.name, rules.version),
+            format!(
+                "1 {}-{} {}-{}",
+                reader.name, reader.version, rules.name, rules.version
+            ),
         );
         Ok(Self {
             ocr,
@@ -113,9 +116,8 @@ impl PiiInPicture {
                     .filter_map(|(line, bytes)| lines[line].place_of(&bytes))
                     .collect();
                 // What several texts have alike is found in the first one, and what is whole by itself does not continue elsewhere.
-                let is_known = |place: &PixelBox| {
-                    same_place(findings, found.entity.name(), *place).is_some()
-                };
+                let is_known =
+                    |place: &PixelBox| same_place(findings, found.entity.name(), *place).is_some();
                 if joined.is_for_breaks_only && (places.len() < 2 || places.iter().any(is_known)) {
                     continue;
                 }
@@ -159,7 +161,10 @@ impl PictureDetector for PiiInPicture {
 
     fn find(&self, picture: &Pixels) -> Result<Vec<Finding>, DetectorFailure> {
         let failed = |detail| internal(&self.identity, self.screens_for(), detail);
-        let lines = self.ocr.read_text(picture).map_err(|failure| failed(failure.detail))?;
+        let lines = self
+            .ocr
+            .read_text(picture)
+            .map_err(|failure| failed(failure.detail))?;
         let mut findings = Vec::new();
         self.in_lines(&lines, &mut findings);
         for code in read_codes(picture).map_err(failed)? {
@@ -187,8 +192,13 @@ fn is_same_place(left: PixelBox, right: PixelBox) -> bool {
                 .saturating_sub(left.0.max(right.0)),
         )
     };
-    let both = common((left.left_px, left.width_px), (right.left_px, right.width_px))
-        * common((left.top_px, left.height_px), (right.top_px, right.height_px));
+    let both = common(
+        (left.left_px, left.width_px),
+        (right.left_px, right.width_px),
+    ) * common(
+        (left.top_px, left.height_px),
+        (right.top_px, right.height_px),
+    );
     let area = |place: PixelBox| f64::from(place.width_px) * f64::from(place.height_px);
     both >= SAME_PLACE * area(left).min(area(right))
 }
@@ -214,7 +224,7 @@ impl Joined {
         for (idx, line) in lines.iter().enumerate() {
             let is_beside = idx
                 .checked_sub(1)
-                .is_some_and(|before| is_same_row(lines[before].place, line.place));
+                .is_some_and(|before| is_same_row(&lines[before], line));
             rows.push(if is_beside { " " } else { "\n" }, idx, line);
         }
         let mut all = vec![rows];

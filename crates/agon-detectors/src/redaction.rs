@@ -50,8 +50,16 @@ pub(crate) fn with_margin(place: PixelBox) -> PixelBox {
     PixelBox {
         left_px,
         top_px,
-        width_px: place.left_px.saturating_add(place.width_px).saturating_add(margin) - left_px,
-        height_px: place.top_px.saturating_add(place.height_px).saturating_add(margin) - top_px,
+        width_px: place
+            .left_px
+            .saturating_add(place.width_px)
+            .saturating_add(margin)
+            - left_px,
+        height_px: place
+            .top_px
+            .saturating_add(place.height_px)
+            .saturating_add(margin)
+            - top_px,
     }
 }
 
@@ -96,13 +104,21 @@ mod tests {
         let picture = noise();
         let redacted = redact(
             &picture,
-            &[finding(FindingKind::PiiImage, 0.5, FindingPlace::Picture(PLACE))],
+            &[finding(
+                FindingKind::PiiImage,
+                0.5,
+                FindingPlace::Picture(PLACE),
+            )],
         );
         for y in 0..60 {
             for x in 0..100 {
                 // 15 % of 20 is 3.
                 let is_inside = (17..63).contains(&x) && (17..43).contains(&y);
-                let expected = if is_inside { FILL } else { pixel(&picture, x, y) };
+                let expected = if is_inside {
+                    FILL
+                } else {
+                    pixel(&picture, x, y)
+                };
                 assert_eq!(pixel(&redacted, x, y), expected, "{x} {y}");
             }
         }
@@ -112,7 +128,11 @@ mod tests {
     fn faces_become_few_tiles() {
         let redacted = redact(
             &noise(),
-            &[finding(FindingKind::Face, 0.9, FindingPlace::Picture(PLACE))],
+            &[finding(
+                FindingKind::Face,
+                0.9,
+                FindingPlace::Picture(PLACE),
+            )],
         );
         let mut colours: Vec<[u8; 3]> = (20..40)
             .flat_map(|y| (20..60).map(move |x| (x, y)))

@@ -70,10 +70,11 @@ fn the_manifest_names_each_file_once_and_completely() {
                 .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
         );
         assert!(file.path_in_wheel.ends_with(file.name), "{}", file.name);
-        assert!(
-            file.wheel
-                .starts_with(&format!("{}-{}", file.package.replace('-', "_"), file.version))
-        );
+        assert!(file.wheel.starts_with(&format!(
+            "{}-{}",
+            file.package.replace('-', "_"),
+            file.version
+        )));
         for other in &MODEL_FILES[idx + 1..] {
             assert_ne!(file.name, other.name);
             assert_ne!(file.sha256, other.sha256);

@@ -51,7 +51,10 @@ fn the_shared_pictures_are_read() {
         for n_quarters in 0..4 {
             let text = text_of(&ocr, &picture.turned(n_quarters));
             let accuracy = accuracy(&text, expected);
-            println!("{name} turned {n_quarters}: {:.1} % {text:?}", accuracy * 100.0);
+            println!(
+                "{name} turned {n_quarters}: {:.1} % {text:?}",
+                accuracy * 100.0
+            );
             // Scripts that the network's alphabet does not have, or has in part only.
             let least = match name.as_str() {
                 "arabic.png" | "te.png" | "cyrillic.png" | "el_rec.jpg" => 0.0,
