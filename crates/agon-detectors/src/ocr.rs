@@ -26,8 +26,14 @@ pub(crate) use layout::is_same_row;
 pub(crate) use layout::tests::line;
 pub use strip::Corners;
 
-/// Longest side, in pixels, that lines are looked for in. Longer ones find smaller text, and the time grows with their square.
-const SIDE_MAX_PX: u32 = 1_280;
+/// Longest side, in pixels, that lines are looked for in at first. Longer ones find smaller text, and the time grows with their square.
+const SIDE_PX: u32 = 960;
+
+/// Where there is small text, lines are looked for once more in the picture at this size.
+const SIDE_FINE_PX: u32 = 1_920;
+
+/// Lines of fewer pixels than this, as they were looked at, are small: those that are smaller still may not have been found.
+const SMALL_PX: f32 = 16.0;
 
 /// Most lines that are read in one picture: the largest ones. A page of a book has about 50.
 const LINES_MAX: usize = 400;
@@ -133,9 +139,22 @@ impl Ocr {
             .map_err(|detail| internal(&self.identity, &[FindingKind::PiiImage], detail))
     }
 
+    /// Where text is. A second, finer look is taken only where the first one saw small text, as most pictures have none.
+    fn regions(&self, picture: &Pixels) -> Result<Vec<Corners>, String> {
+        let regions = regions::find(&self.detection, picture, SIDE_PX)?;
+        let longest = picture.width_px().max(picture.height_px());
+        let small = SMALL_PX * longest as f32 / SIDE_PX as f32;
+        let is_small = |corners: &Corners| corners.width().min(corners.height()) < small;
+        if longest > SIDE_PX && regions.iter().any(is_small) {
+            regions::find(&self.detection, picture, SIDE_FINE_PX)
+        } else {
+            Ok(regions)
+        }
+    }
+
     fn read(&self, picture: &Pixels) -> Result<Vec<TextLine>, String> {
         let mut lines = Vec::new();
-        let mut regions = regions::find(&self.detection, picture, SIDE_MAX_PX)?;
+        let mut regions = self.regions(picture)?;
         if regions.len() > LINES_MAX {
             regions.sort_by(|left, right| right.area().total_cmp(&left.area()));
             regions.truncate(LINES_MAX);

@@ -357,9 +357,9 @@ mod tests {
 
     #[test]
     fn pictures_are_scaled_within_limits() {
-        is_near(factor(4000, 3000, 1280) as f32, 0.32, 1e-6);
-        is_near(factor(250, 40, 1280) as f32, 2.0, 1e-6);
-        is_near(factor(1000, 400, 1280) as f32, 1.2, 1e-6);
-        is_near(factor(16_384, 1, 1280) as f32, 1280.0 / 16_384.0, 1e-6);
+        is_near(factor(4000, 3000, 960) as f32, 0.24, 1e-6);
+        is_near(factor(250, 40, 960) as f32, 2.0, 1e-6);
+        is_near(factor(700, 400, 960) as f32, 1.2, 1e-6);
+        is_near(factor(16_384, 1, 960) as f32, 960.0 / 16_384.0, 1e-6);
     }
 }
