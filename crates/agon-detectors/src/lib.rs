@@ -19,7 +19,7 @@ pub use codes::{Code, read_codes};
 pub use error::Error;
 pub use faces::{Face, FaceOptions, Faces};
 pub use network::Runtime;
-pub use ocr::{CharPlace, Ocr, TextLine};
+pub use ocr::{CharPlace, Ocr, PictureText, TextLine, UnreadLine};
 pub use open_nsfw::{OpenNsfw, OpenNsfwOptions};
 pub use picture_pii::{PiiInPicture, Redaction};
 pub use redaction::redact;

@@ -1,10 +1,10 @@
 //! Text in pictures: PP-OCR finds lines, another network reads each of them.
 //!
-//! 1. **Lines** ([`regions`]): a network marks where text is; each marked area becomes a rectangle, turned as the text is.
-//! 2. **Strips** ([`strip`]): each rectangle is cut out and laid level.
+//! 1. **Lines** (`regions.rs`): a network marks where text is; each marked area becomes a rectangle, turned as the text is.
+//! 2. **Strips** (`strip.rs`): each rectangle is cut out and laid level.
 //! 3. **Direction**: strips that stand upright are turned by a quarter, and a small network tells whether a strip is upside down. A strip that reads badly is read the other way round too, and the better reading stays.
-//! 4. **Reading** ([`reading`]): a network gives a character or none for each column of the strip.
-//! 5. **Order** ([`layout`]): rows from the top, in each from the left.
+//! 4. **Reading** (`reading.rs`): a network gives a character or none for each column of the strip.
+//! 5. **Order** (`layout.rs`): rows from the top, in each from the left.
 //!
 //! Each character keeps its place in the picture, so that a part of a text can be found and painted over.
 
@@ -40,6 +40,12 @@ const LINES_MAX: usize = 400;
 
 /// Readings below this are noise: patterns that look like writing.
 const SCORE_MIN: f32 = 0.5;
+
+/// A line of which less was read than this is told of as unread.
+const SHARE_READ_MIN: f32 = 0.5;
+
+/// Fewest characters that a line has room for, in each stretch as long as the line is high, which is with some room above and below.
+const CHARS_PER_HEIGHT: f32 = 0.6;
 
 /// A reading from this on is not tried the other way round.
 const SCORE_SURE: f32 = 0.85;
@@ -86,6 +92,24 @@ impl TextLine {
             .map(|(character, _)| character.place)
             .reduce(around)
     }
+}
+
+/// All text of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PictureText {
+    /// The lines that were read, in reading order.
+    pub lines: Vec<TextLine>,
+    /// Where something looks like a line of text and was not read, or in small part only: another script, handwriting, or a pattern that is no text.
+    pub unread: Vec<UnreadLine>,
+}
+
+/// Something like a line of text that was not read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnreadLine {
+    /// The upright rectangle around it.
+    pub place: PixelBox,
+    /// How much of it is unread, from 0.5 to 0.99.
+    pub score: f64,
 }
 
 /// The smallest rectangle that holds both.
@@ -135,7 +159,16 @@ impl Ocr {
     ///
     /// A failure when a network does not run.
     pub fn read_text(&self, picture: &Pixels) -> Result<Vec<TextLine>, DetectorFailure> {
-        self.read(picture)
+        self.read(picture).map(|text| text.lines)
+    }
+
+    /// All lines of text, and where there is something like text that was not read.
+    ///
+    /// # Errors
+    ///
+    /// A failure when a network does not run.
+    pub fn read(&self, picture: &Pixels) -> Result<PictureText, DetectorFailure> {
+        self.read_regions(picture)
             .map_err(|detail| internal(&self.identity, &[FindingKind::PiiImage], detail))
     }
 
@@ -152,8 +185,9 @@ impl Ocr {
         }
     }
 
-    fn read(&self, picture: &Pixels) -> Result<Vec<TextLine>, String> {
-        let mut lines = Vec::new();
+    fn read_regions(&self, picture: &Pixels) -> Result<PictureText, String> {
+        let size = (picture.width_px(), picture.height_px());
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
         let mut regions = self.regions(picture)?;
         if regions.len() > LINES_MAX {
             regions.sort_by(|left, right| right.area().total_cmp(&left.area()));
@@ -182,15 +216,35 @@ impl Ocr {
                 }
             }
             let (reading, corners) = best;
+            let share_read = share_read(&reading, &corners);
+            if share_read < SHARE_READ_MIN
+                && let Some(place) = corners.around(size)
+            {
+                unread.push(UnreadLine {
+                    place,
+                    score: f64::from(1.0 - share_read).min(0.99),
+                });
+            }
             if reading.score >= SCORE_MIN {
                 lines.extend(placed(&reading, corners, picture));
             }
         }
-        Ok(layout::in_reading_order(
-            lines,
-            (picture.width_px(), picture.height_px()),
-        ))
+        Ok(PictureText {
+            lines: layout::in_reading_order(lines, size),
+            unread,
+        })
     }
+}
+
+/// How much of a line was read, from 0 to 1: the score, less when there are fewer characters than fit in.
+fn share_read(reading: &reading::Reading, corners: &Corners) -> f32 {
+    let n_chars = reading
+        .chars
+        .iter()
+        .filter(|character| !character.text.trim().is_empty())
+        .count();
+    let room = (corners.width() / corners.height().max(1.0) * CHARS_PER_HEIGHT).max(1.0);
+    reading.score * (n_chars as f32 / room).min(1.0)
 }
 
 /// A reading with places in the picture. `None` if it says nothing.

@@ -1,7 +1,7 @@
 //! Pornographic pictures, by Yahoo's `open_nsfw` network.
 //!
 //! One number says how likely the picture is pornographic; drawings, violence and the age of persons are not what it knows.
-//! The steps before the network are those of the package that publishes it: scaled to 256 × 256, the middle 224 × 224 cut out, saved as JPEG and loaded again ([`jpeg_loss`]), blue first, minus the means of the training set.
+//! The steps before the network are those of the package that publishes it: scaled to 256 × 256, the middle 224 × 224 cut out, saved as JPEG and loaded again (`jpeg_loss.rs`), blue first, minus the means of the training set.
 
 mod jpeg_loss;
 

@@ -1,7 +1,7 @@
 //! Personal data in pictures: in their text, and in what their codes say.
 //!
 //! Lines are read one by one, and what is personal often spans them: a label and its value beside it, a number broken at the end of a line.
-//! So the search for personal data in text runs over the lines in several orders ([`Joined`]), and what it finds is traced back to places in the picture.
+//! So the search for personal data in text runs over the lines in several orders, and what it finds is traced back to places in the picture.
 
 use std::{ops::Range, sync::Arc};
 
@@ -13,10 +13,14 @@ use agon_domain::{
 use crate::{
     Error, Ocr,
     codes::read_codes,
+    error::checked_threshold,
     failure::internal,
     ocr::{TextLine, columns, is_same_row},
     redaction::redact,
 };
+
+/// The category of places that look like text and could not be read: what they say is not known to be harmless.
+pub const UNREAD_CATEGORY: &str = "UNREAD_TEXT";
 
 /// Findings from this score on are told of, though only those from the threshold in the options on count.
 const SCORE_KEPT: f64 = 0.2;
@@ -33,6 +37,7 @@ pub struct PiiInPicture {
     ocr: Ocr,
     pii: Arc<agon_pii::Detector>,
     threshold: f64,
+    unread_threshold: f64,
     identity: DetectorIdentity,
 }
 
@@ -76,8 +81,19 @@ impl PiiInPicture {
             ocr,
             pii: Arc::new(pii),
             threshold: options.threshold,
+            unread_threshold: 1.0,
             identity,
         })
+    }
+
+    /// The same detector, for which places that look like text and could not be read count from this score on. At 1, as it is at first, they never do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadThreshold`] if it is not from 0 to 1.
+    pub fn with_unread_threshold(mut self, threshold: f64) -> Result<Self, Error> {
+        self.unread_threshold = checked_threshold("unread_threshold", threshold)?;
+        Ok(self)
     }
 
     /// The picture with everything that is found painted over, until a reading of the result finds nothing any more.
@@ -161,12 +177,20 @@ impl PictureDetector for PiiInPicture {
 
     fn find(&self, picture: &Pixels) -> Result<Vec<Finding>, DetectorFailure> {
         let failed = |detail| internal(&self.identity, self.screens_for(), detail);
-        let lines = self
+        let text = self
             .ocr
-            .read_text(picture)
+            .read(picture)
             .map_err(|failure| failed(failure.detail))?;
         let mut findings = Vec::new();
-        self.in_lines(&lines, &mut findings);
+        self.in_lines(&text.lines, &mut findings);
+        findings.extend(text.unread.iter().map(|unread| Finding {
+            detector: self.identity.clone(),
+            kind: FindingKind::PiiImage,
+            category: UNREAD_CATEGORY.to_owned(),
+            score: unread.score,
+            threshold: self.unread_threshold,
+            place: FindingPlace::Picture(unread.place),
+        }));
         for code in read_codes(picture).map_err(failed)? {
             for found in self.pii.find(&code.text) {
                 self.add(&mut findings, found.entity.name(), found.score, code.place);

