@@ -1,6 +1,7 @@
-//! How long each detector takes for a picture: `detect_speed MODELS PICTURE [THREADS]`, medians of five in milliseconds.
+//! How long each detector takes for a picture: `detect_speed MODELS PICTURE [THREADS [MEGAPIXELS [NAME]]]`, medians of five in milliseconds.
 //!
-//! The picture is scaled to a number of megapixels first, if a fourth argument says how many, and normalised as an upload is.
+//! The picture is scaled to a number of megapixels first, if it is given and not 0, and normalised as an upload is.
+//! With a name, only what is called so is measured.
 //! Beside the time on the wall is that of the processor, which other programs on the machine change less; on two idle cores networks take a little more than half of it.
 
 use std::{
@@ -30,16 +31,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let n_threads = arguments.get(2).map_or(Ok(2), |text| text.parse())?;
     let mut bytes = fs::read(picture)?;
-    if let Some(megapixels) = arguments.get(3) {
+    let megapixels: f64 = arguments.get(3).map_or(Ok(0.0), |text| text.parse())?;
+    if megapixels > 0.0 {
         let pixels = decode_normalised(&bytes)?;
         let n_pixels = f64::from(pixels.width_px()) * f64::from(pixels.height_px());
-        let factor = (megapixels.parse::<f64>()? * 1e6 / n_pixels).sqrt();
+        let factor = (megapixels * 1e6 / n_pixels).sqrt();
         let side = |side: u32| (f64::from(side) * factor) as u32;
         let enlarged = pixels.resized(side(pixels.width_px()), side(pixels.height_px()));
         bytes = enlarged.encoded().ok_or("too large to encode")?.0;
     }
     let mut out = std::io::stdout().lock();
     let mut timed = |name: &str, work: &mut dyn FnMut() -> String| {
+        if arguments.get(4).is_some_and(|only| only != name) {
+            return Ok(());
+        }
         let cpu = cpu_time();
         let mut times: Vec<(Duration, String)> = (0..N_RUNS)
             .map(|_| {
