@@ -16,6 +16,8 @@ mod nsfw;
 mod ocr;
 #[path = "models/pii.rs"]
 mod pii;
+#[path = "models/wheels.rs"]
+mod wheels;
 
 use std::{
     fs,
