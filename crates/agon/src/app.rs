@@ -15,6 +15,7 @@ pub mod plots;
 pub mod providers;
 pub mod pseudonym;
 mod rating_history;
+pub mod screening;
 pub mod terms;
 mod views;
 

@@ -1,0 +1,573 @@
+//! [`Screener`]: everything that looks at content before a model, a voter or a release does, in one order.
+//!
+//! One picture: lists of known images first (ours, then remote hash services), and only when they all answered "not known" everything else, local detectors before remote services.
+//! A match ends it: no other detector and no other service sees the picture.
+//! One text: local detectors, then remote services.
+//!
+//! A detector answers, or it fails: by its own word, by taking too long, by panicking, or by an answer that makes no sense.
+//! Nothing here decides; [`Policy::decide`] does, and takes silence for "undecided".
+//!
+//! A screener needs neither a store nor HTTP. With a store, it remembers the answers of detectors of pictures and of services by content, detector and version, so that nothing is asked twice, not even after a restart.
+//! Thresholds of the configuration are applied to remembered answers when they are read, so that a new threshold judges old scores.
+
+pub mod build;
+mod coverage;
+mod known;
+mod picture;
+mod remote;
+mod text;
+
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use agon_content::{detect::PictureDetector, image::Pixels, known_image};
+use agon_domain::{
+    Action, Clock, DetectorFailure, DetectorFailureKind, DetectorIdentity, Finding, FindingKind,
+    Policy, Purpose, Screening,
+};
+use agon_store::Store;
+use futures_util::{FutureExt as _, future::join_all};
+use tokio::{sync::Semaphore, time::timeout};
+
+use crate::config::{Config, ScreeningSettings, screening::RulePlace};
+
+pub use coverage::{Coverage, KindCoverage, Standing};
+pub use known::KnownImageLists;
+pub use picture::{OriginalHashes, PictureContent};
+pub use remote::{Answer, ScreeningService, ServiceFuture};
+pub use text::{PersonalData, TextDetector};
+
+/// Who looks.
+#[derive(Debug, Default)]
+pub struct Detectors {
+    /// The lists of known images, when there are any.
+    pub known_images: Option<KnownImageLists>,
+    /// Local detectors of pictures.
+    pub pictures: Vec<Arc<dyn PictureDetector>>,
+    /// Local detectors of text.
+    pub texts: Vec<Arc<dyn TextDetector>>,
+    /// Remote services.
+    pub services: Vec<Arc<dyn ScreeningService>>,
+}
+
+/// Looks at content. Clones share detectors, pool and memory.
+#[derive(Clone)]
+pub struct Screener {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    detectors: Detectors,
+    chat: Policy,
+    release: Policy,
+    coverage: Coverage,
+    thresholds: Vec<(RulePlace, f64)>,
+    allows_structureless: bool,
+    local_limit: Duration,
+    service_limit: Duration,
+    pictures_pool: Arc<Semaphore>,
+    texts_pool: Arc<Semaphore>,
+    clock: Arc<dyn Clock>,
+    store: Option<Store>,
+}
+
+impl fmt::Debug for Screener {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Screener")
+            .field("detectors", &self.inner.detectors)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Screener {
+    /// A screener with these detectors and the configuration's rules, limits and thresholds.
+    ///
+    /// `store` is where answers are remembered; without it nothing is.
+    pub fn new(
+        config: &Config,
+        detectors: Detectors,
+        clock: Arc<dyn Clock>,
+        store: Option<Store>,
+    ) -> Self {
+        let settings = &config.screening;
+        let raw = &config.raw.screening;
+        let policy = |purpose| policy(settings, purpose, &detectors);
+        let (chat, release) = (policy(Purpose::Chat), policy(Purpose::Release));
+        let coverage = Coverage::new(settings, &detectors, &chat, &release);
+        Self {
+            inner: Arc::new(Inner {
+                chat,
+                release,
+                coverage,
+                thresholds: settings.thresholds.clone(),
+                allows_structureless: raw.allow_structureless,
+                local_limit: Duration::from_millis(raw.local_ms_max),
+                service_limit: Duration::from_millis(raw.service_ms_max),
+                pictures_pool: Arc::new(Semaphore::new(raw.at_once_max)),
+                texts_pool: Arc::new(Semaphore::new(raw.at_once_max)),
+                detectors,
+                clock,
+                store,
+            }),
+        }
+    }
+
+    /// What follows from findings, for one purpose.
+    pub fn policy(&self, purpose: Purpose) -> &Policy {
+        match purpose {
+            Purpose::Chat => &self.inner.chat,
+            Purpose::Release => &self.inner.release,
+        }
+    }
+
+    /// Who looks for what, and what nobody looks for.
+    pub fn coverage(&self) -> &Coverage {
+        &self.inner.coverage
+    }
+
+    /// The matches of a picture with the lists here, for the evidence of a sealed case; `None` without lists.
+    pub fn known_matches(&self, picture: &PictureContent) -> Option<known_image::Finding> {
+        let lists = self.inner.detectors.known_images.as_ref()?;
+        Some(lists.find(&picture.fingerprints, self.inner.clock.now().as_second()))
+    }
+
+    /// What all detectors say of a picture.
+    ///
+    /// Ends within the configured limits, whatever detectors do.
+    pub async fn screen_picture(&self, picture: &PictureContent) -> Screening {
+        let mut screening = self.known_image(picture).await;
+        let is_known = screening
+            .findings
+            .iter()
+            .any(|finding| finding.kind == FindingKind::KnownImage && finding.counts());
+        let is_unsure = !screening.failures.is_empty() && self.needs(FindingKind::KnownImage);
+        if !is_known && !is_unsure {
+            screening.merge(self.ask_local_pictures(picture).await);
+            screening.merge(self.ask_picture_services(picture, false).await);
+            self.name_missing(&mut screening, true);
+        }
+        self.finish(screening)
+    }
+
+    /// What all detectors say of a text. `language` is its ISO 639-1 code, where it is known.
+    pub async fn screen_text(&self, text: &str, language: Option<&str>) -> Screening {
+        let mut screening = self.ask_local_texts(text, language).await;
+        screening.merge(self.ask_text_services(text, language).await);
+        self.name_missing(&mut screening, false);
+        self.finish(screening)
+    }
+
+    /// Whether anybody wants to know of this kind.
+    fn wants(&self, kind: FindingKind) -> bool {
+        [&self.inner.chat, &self.inner.release]
+            .iter()
+            .any(|policy| policy.strongest(kind) > Action::Off)
+    }
+
+    /// Whether silence about this kind leaves content undecided for some purpose.
+    fn needs(&self, kind: FindingKind) -> bool {
+        [&self.inner.chat, &self.inner.release]
+            .iter()
+            .any(|policy| policy.strongest(kind).needs_an_answer())
+    }
+
+    fn wants_any(&self, kinds: &[FindingKind]) -> bool {
+        kinds.iter().any(|kind| self.wants(*kind))
+    }
+
+    /// The lists here, then hash services. Known is answered for only when all of them answered.
+    async fn known_image(&self, picture: &PictureContent) -> Screening {
+        let mut screening = Screening::default();
+        if !self.wants(FindingKind::KnownImage) {
+            return screening;
+        }
+        if let Some(lists) = &self.inner.detectors.known_images {
+            let answer = lists.answer(
+                &picture.fingerprints,
+                self.inner.clock.now().as_second(),
+                self.inner.allows_structureless,
+            );
+            let is_known = answer.as_ref().is_ok_and(|found| !found.is_empty());
+            screening.add(lists.identity(), &[FindingKind::KnownImage], answer);
+            if is_known {
+                return screening;
+            }
+        }
+        screening.merge(self.ask_picture_services(picture, true).await);
+        if !screening.failures.is_empty() {
+            for (_, kinds) in &mut screening.answered {
+                kinds.retain(|kind| *kind != FindingKind::KnownImage);
+            }
+        }
+        screening
+    }
+
+    async fn ask_local_pictures(&self, picture: &PictureContent) -> Screening {
+        let wanted: Vec<_> = self
+            .inner
+            .detectors
+            .pictures
+            .iter()
+            .filter(|detector| self.wants_any(detector.screens_for()))
+            .collect();
+        let mut screening = Screening::default();
+        let mut asked = Vec::new();
+        for detector in wanted {
+            match self
+                .remembered(Content::Picture(&picture.sha256), detector.identity())
+                .await
+            {
+                Some(findings) => {
+                    screening.add(detector.identity(), detector.screens_for(), Ok(findings));
+                }
+                None => asked.push(detector),
+            }
+        }
+        if asked.is_empty() {
+            return screening;
+        }
+        let bytes = picture.bytes.clone();
+        let pixels = self
+            .in_pool(&self.inner.pictures_pool, move || {
+                agon_content::image::decode_normalised(&bytes)
+                    .map(Arc::new)
+                    .map_err(|error| (DetectorFailureKind::Internal, error.to_string()))
+            })
+            .await;
+        let answers = join_all(asked.iter().map(|detector| async {
+            let answer = match &pixels {
+                Ok(pixels) => self.ask_local_picture(detector, pixels).await,
+                Err(failure) => Err(failure.clone()),
+            };
+            checked(detector.identity(), detector.screens_for(), answer)
+        }))
+        .await;
+        for (detector, answer) in asked.into_iter().zip(answers) {
+            self.remember(
+                Content::Picture(&picture.sha256),
+                detector.identity(),
+                &answer,
+            )
+            .await;
+            screening.add(detector.identity(), detector.screens_for(), answer);
+        }
+        screening
+    }
+
+    async fn ask_local_picture(
+        &self,
+        detector: &Arc<dyn PictureDetector>,
+        pixels: &Arc<Pixels>,
+    ) -> Result<Vec<Finding>, (DetectorFailureKind, String)> {
+        let (detector, pixels) = (Arc::clone(detector), Arc::clone(pixels));
+        self.in_pool(&self.inner.pictures_pool, move || {
+            detector
+                .find(&pixels)
+                .map_err(|failure| (failure.kind, failure.detail))
+        })
+        .await
+    }
+
+    /// Asks the services that look at pictures: those that know hashes (`known` is true), or the others.
+    async fn ask_picture_services(&self, picture: &PictureContent, known: bool) -> Screening {
+        let services = self.inner.detectors.services.iter().filter(|service| {
+            let kinds = service.picture_kinds();
+            kinds.contains(&FindingKind::KnownImage) == known && self.wants_any(kinds)
+        });
+        let answers = services.map(|service| async move {
+            let content = Content::Picture(&picture.sha256);
+            let kinds = service.picture_kinds();
+            let answer = self
+                .ask_service(content, service, kinds, service.screen_picture(picture))
+                .await;
+            (service, kinds, answer)
+        });
+        gathered(join_all(answers).await)
+    }
+
+    async fn ask_local_texts(&self, text: &str, language: Option<&str>) -> Screening {
+        let wanted = self
+            .inner
+            .detectors
+            .texts
+            .iter()
+            .filter(|detector| self.wants_any(detector.screens_for()));
+        let shared: Arc<str> = Arc::from(text);
+        let answers = join_all(wanted.map(|detector| {
+            let (asked, text) = (Arc::clone(detector), Arc::clone(&shared));
+            let language = language.map(str::to_owned);
+            async move {
+                // Not remembered: reading a text again is quicker than asking the store.
+                let answer = self
+                    .in_pool(&self.inner.texts_pool, move || {
+                        asked
+                            .find(&text, language.as_deref())
+                            .map_err(|failure| (failure.kind, failure.detail))
+                    })
+                    .await;
+                let answer = checked(detector.identity(), detector.screens_for(), answer);
+                (detector, answer)
+            }
+        }))
+        .await;
+        let mut screening = Screening::default();
+        for (detector, answer) in answers {
+            screening.add(detector.identity(), detector.screens_for(), answer);
+        }
+        screening
+    }
+
+    async fn ask_text_services(&self, text: &str, language: Option<&str>) -> Screening {
+        let services = self
+            .inner
+            .detectors
+            .services
+            .iter()
+            .filter(|service| self.wants_any(service.text_kinds()));
+        let sha256 = &text_sha256(text);
+        let answers = services.map(|service| async move {
+            let content = Content::Text(sha256, language);
+            let kinds = service.text_kinds();
+            let answer = self
+                .ask_service(content, service, kinds, service.screen_text(text, language))
+                .await;
+            (service, kinds, answer)
+        });
+        gathered(join_all(answers).await)
+    }
+
+    /// A service's answer, remembered or fresh, within its time.
+    async fn ask_service(
+        &self,
+        content: Content<'_>,
+        service: &Arc<dyn ScreeningService>,
+        kinds: &[FindingKind],
+        asking: ServiceFuture<'_>,
+    ) -> Result<Vec<Finding>, DetectorFailure> {
+        if let Some(findings) = self.remembered(content, service.identity()).await {
+            return Ok(findings);
+        }
+        let answer = match timeout(
+            self.inner.service_limit,
+            AssertUnwindSafe(asking).catch_unwind(),
+        )
+        .await
+        {
+            Ok(Ok(answer)) => answer.map_err(|failure| (failure.kind, failure.detail)),
+            Ok(Err(_panic)) => Err(panicked()),
+            Err(_elapsed) => Err(timed_out(self.inner.service_limit)),
+        };
+        let answer = checked(service.identity(), kinds, answer);
+        self.remember(content, service.identity(), &answer).await;
+        answer
+    }
+
+    /// Runs `work` on a thread that may be busy for long, within the time for local detectors, which counts the wait for a free place too.
+    ///
+    /// Work that takes longer keeps its place until it ends: there are never more threads at work than places.
+    async fn in_pool<T: Send + 'static>(
+        &self,
+        pool: &Arc<Semaphore>,
+        work: impl FnOnce() -> Result<T, (DetectorFailureKind, String)> + Send + 'static,
+    ) -> Result<T, (DetectorFailureKind, String)> {
+        let limit = self.inner.local_limit;
+        let running = async {
+            let permit = Arc::clone(pool)
+                .acquire_owned()
+                .await
+                .map_err(|error| (DetectorFailureKind::Internal, error.to_string()))?;
+            tokio::task::spawn_blocking(move || {
+                let result = work();
+                drop(permit);
+                result
+            })
+            .await
+            // What a panic says may hold content.
+            .unwrap_or_else(|_| Err(panicked()))
+        };
+        timeout(limit, running)
+            .await
+            .unwrap_or_else(|_| Err(timed_out(limit)))
+    }
+
+    /// Adds a failure for every kind that has to be answered for and that nobody looks for.
+    fn name_missing(&self, screening: &mut Screening, about_pictures: bool) {
+        for kind in self.inner.coverage.missing() {
+            if kind.is_about_pictures() == about_pictures {
+                screening.failures.push(DetectorFailure {
+                    detector: DetectorIdentity::new(kind.as_str().replace('_', "-"), "none"),
+                    screens_for: vec![kind],
+                    kind: DetectorFailureKind::NotInstalled,
+                    detail: format!("nothing that is installed or configured looks for `{kind}`"),
+                });
+            }
+        }
+    }
+
+    /// Applies the configured thresholds, and counts.
+    fn finish(&self, mut screening: Screening) -> Screening {
+        for finding in &mut screening.findings {
+            let of_category = self.inner.thresholds.iter().find(|((kind, category), _)| {
+                *kind == finding.kind && category.as_deref() == Some(finding.category.as_str())
+            });
+            let of_kind = || {
+                self.inner
+                    .thresholds
+                    .iter()
+                    .find(|((kind, category), _)| *kind == finding.kind && category.is_none())
+            };
+            if let Some((_, threshold)) = of_category.or_else(of_kind) {
+                finding.threshold = *threshold;
+            }
+        }
+        let given_up =
+            |failure: &&DetectorFailure| failure.kind != DetectorFailureKind::NotInstalled;
+        for failure in screening.failures.iter().filter(given_up) {
+            metrics::counter!(
+                "agon_screening_failures_total",
+                "detector" => failure.detector.name.clone(),
+                "failure" => failure.kind.as_str()
+            )
+            .increment(1);
+        }
+        screening
+    }
+
+    async fn remembered(
+        &self,
+        _content: Content<'_>,
+        _detector: &DetectorIdentity,
+    ) -> Option<Vec<Finding>> {
+        None
+    }
+
+    async fn remember(
+        &self,
+        _content: Content<'_>,
+        _detector: &DetectorIdentity,
+        _answer: &Result<Vec<Finding>, DetectorFailure>,
+    ) {
+    }
+}
+
+/// What an answer is remembered by, beside its detector.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    /// SHA-256 of normalised bytes.
+    Picture(&'a [u8; 32]),
+    /// SHA-256 of a text, and the language that it was said to be in.
+    Text(&'a [u8; 32], Option<&'a str>),
+}
+
+/// The identity of a text.
+pub fn text_sha256(text: &str) -> [u8; 32] {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(text.as_bytes()).into()
+}
+
+/// The rules for a purpose: what the operator wrote, and defaults for the rest.
+///
+/// In chats a default holds only while something looks for the kind; a kind that the operator named holds in any case.
+fn policy(settings: &ScreeningSettings, purpose: Purpose, detectors: &Detectors) -> Policy {
+    let rules = settings.purpose(purpose);
+    let mut policy = Policy::default().allowing_unanswered(rules.allows_unanswered);
+    for kind in FindingKind::ALL {
+        let is_looked_for = !detectors.that_look_for(kind).is_empty();
+        if !rules.names(kind) && (is_looked_for || ScreeningSettings::default_is_required(purpose))
+        {
+            policy = policy.with(kind, ScreeningSettings::default_action(purpose, kind));
+        }
+    }
+    for ((kind, category), action) in &rules.actions {
+        policy = match category {
+            Some(category) => policy.with_category(*kind, category, *action),
+            None => policy.with(*kind, *action),
+        };
+    }
+    policy
+}
+
+impl Detectors {
+    /// Who looks for a kind.
+    pub fn that_look_for(&self, kind: FindingKind) -> Vec<DetectorIdentity> {
+        let lists = self
+            .known_images
+            .iter()
+            .filter(|_| kind == FindingKind::KnownImage)
+            .map(|lists| lists.identity().clone());
+        let pictures = self
+            .pictures
+            .iter()
+            .filter(|detector| detector.screens_for().contains(&kind))
+            .map(|detector| detector.identity().clone());
+        let texts = self
+            .texts
+            .iter()
+            .filter(|detector| detector.screens_for().contains(&kind))
+            .map(|detector| detector.identity().clone());
+        let services = self
+            .services
+            .iter()
+            .filter(|service| {
+                service.picture_kinds().contains(&kind) || service.text_kinds().contains(&kind)
+            })
+            .map(|service| service.identity().clone());
+        lists.chain(pictures).chain(texts).chain(services).collect()
+    }
+}
+
+/// An answer that makes sense, or the failure to give one under the detector's own name.
+///
+/// A score that is no number from 0 to 1 would compare as below every threshold, and an answer about something else covers nothing.
+fn checked(
+    detector: &DetectorIdentity,
+    screens_for: &[FindingKind],
+    answer: Result<Vec<Finding>, (DetectorFailureKind, String)>,
+) -> Result<Vec<Finding>, DetectorFailure> {
+    let answer = answer.and_then(|findings| {
+        let makes_sense = findings.iter().all(|finding| {
+            (0.0..=1.0).contains(&finding.score)
+                && (0.0..=1.0).contains(&finding.threshold)
+                && screens_for.contains(&finding.kind)
+        });
+        if makes_sense {
+            Ok(findings)
+        } else {
+            Err((
+                DetectorFailureKind::Malformed,
+                "a finding has a score outside 0 to 1, or is of a kind that the detector does not look for".to_owned(),
+            ))
+        }
+    });
+    answer.map_err(|(kind, detail)| DetectorFailure {
+        detector: detector.clone(),
+        screens_for: screens_for.to_vec(),
+        kind,
+        detail,
+    })
+}
+
+fn gathered(
+    answers: Vec<(
+        &Arc<dyn ScreeningService>,
+        &[FindingKind],
+        Result<Vec<Finding>, DetectorFailure>,
+    )>,
+) -> Screening {
+    let mut screening = Screening::default();
+    for (service, kinds, answer) in answers {
+        screening.add(service.identity(), kinds, answer);
+    }
+    screening
+}
+
+fn panicked() -> (DetectorFailureKind, String) {
+    (DetectorFailureKind::Internal, "it panicked".to_owned())
+}
+
+fn timed_out(limit: Duration) -> (DetectorFailureKind, String) {
+    (
+        DetectorFailureKind::TimedOut,
+        format!("no answer within {} ms", limit.as_millis()),
+    )
+}

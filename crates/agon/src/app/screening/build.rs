@@ -1,0 +1,151 @@
+//! Configuration → detectors.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use agon_content::known_image::{HashList, ListError};
+use agon_domain::{Action, Clock, FindingKind, Purpose};
+use agon_store::Store;
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    app::screening::{Detectors, KnownImageLists, PersonalData, Screener},
+    config::{Config, screening::HashListConfig},
+};
+
+/// Fewest people who must be named before a match can be sealed.
+pub const CUSTODIANS_MIN: usize = 2;
+
+/// Why no screener can be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A file of the configuration cannot be read.
+    #[error("`{key}`: cannot read `{}`", path.display())]
+    Read {
+        /// Which key names it.
+        key: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A hash list is wrong.
+    #[error("`screening.hash_list`: `{}` is no usable hash list", path.display())]
+    HashList {
+        /// Which.
+        path: PathBuf,
+        /// Where and what.
+        source: ListError,
+    },
+    /// The detector of personal data refuses its threshold.
+    #[error("`screening.thresholds.pii_text` cannot be used")]
+    PersonalData(#[source] agon_pii::Error),
+    /// A kind of service that is not known.
+    #[error("`screening.service`: `{kind}` is no kind of service, expected one of: {accepted}")]
+    Service {
+        /// What is written.
+        kind: String,
+        /// What is accepted.
+        accepted: &'static str,
+    },
+    /// Matches are to be sealed, and nobody could open the seal.
+    #[error(
+        "`screening.quarantine.custodians` names {n_custodians} people: matches with known images are sealed for any two of at least {CUSTODIANS_MIN}"
+    )]
+    Custodians {
+        /// How many are named.
+        n_custodians: usize,
+    },
+}
+
+impl Screener {
+    /// A screener with everything that the configuration names and that is installed.
+    ///
+    /// Reads lists and weights, which can take seconds: call it on a thread that may block.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] that names the key and the file. A list that cannot be read is never left out.
+    pub fn from_config(
+        config: &Config,
+        clock: Arc<dyn Clock>,
+        store: Option<Store>,
+    ) -> Result<Self, BuildError> {
+        let screener = Self::new(config, detectors(config)?, clock, store);
+        let n_custodians = config.raw.screening.quarantine.custodians.len();
+        let seals = [Purpose::Chat, Purpose::Release]
+            .into_iter()
+            .any(|purpose| {
+                let is_there = screener
+                    .coverage()
+                    .kinds
+                    .iter()
+                    .any(|kind| kind.kind == FindingKind::KnownImage && !kind.by.is_empty());
+                is_there
+                    && screener.policy(purpose).strongest(FindingKind::KnownImage)
+                        == Action::Quarantine
+            });
+        if seals && n_custodians < CUSTODIANS_MIN {
+            return Err(BuildError::Custodians { n_custodians });
+        }
+        Ok(screener)
+    }
+}
+
+/// Everything that the configuration names and that is installed.
+///
+/// # Errors
+///
+/// [`BuildError`] that names the key and the file.
+pub fn detectors(config: &Config) -> Result<Detectors, BuildError> {
+    let raw = &config.raw.screening;
+    let known_images = (!raw.hash_lists.is_empty())
+        .then(|| {
+            let lists = raw.hash_lists.iter().map(hash_list);
+            lists.collect::<Result<_, _>>().map(KnownImageLists::new)
+        })
+        .transpose()?;
+    let threshold = config
+        .screening
+        .thresholds
+        .iter()
+        .filter(|((kind, _), _)| *kind == FindingKind::PiiText)
+        .map(|(_, threshold)| *threshold)
+        .chain([agon_pii::THRESHOLD])
+        .reduce(f64::min);
+    let personal_data = PersonalData::new(threshold).map_err(BuildError::PersonalData)?;
+    if let Some(service) = raw.services.first() {
+        return Err(BuildError::Service {
+            kind: service.kind.clone(),
+            accepted: "none in this version",
+        });
+    }
+    Ok(Detectors {
+        known_images,
+        pictures: Vec::new(),
+        texts: vec![Arc::new(personal_data)],
+        services: Vec::new(),
+    })
+}
+
+fn hash_list(list: &HashListConfig) -> Result<HashList, BuildError> {
+    let bytes = fs::read(&list.file).map_err(|source| BuildError::Read {
+        key: "screening.hash_list",
+        path: list.file.clone(),
+        source,
+    })?;
+    let name = list.name.clone().unwrap_or_else(|| {
+        list.file
+            .file_stem()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    });
+    let version = list.version.clone().unwrap_or_else(|| {
+        Sha256::digest(&bytes)[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    });
+    HashList::parse(&name, &version, &bytes).map_err(|source| BuildError::HashList {
+        path: list.file.clone(),
+        source,
+    })
+}
