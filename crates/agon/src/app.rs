@@ -14,6 +14,7 @@ pub mod live;
 pub mod plots;
 pub mod providers;
 pub mod pseudonym;
+pub mod quarantine;
 mod rating_history;
 pub mod screening;
 pub mod terms;

@@ -24,7 +24,7 @@ use agon_domain::{
     Action, Clock, DetectorFailure, DetectorFailureKind, DetectorIdentity, Finding, FindingKind,
     Policy, Purpose, Screening,
 };
-use agon_store::Store;
+use agon_store::{ContentKey, Store};
 use futures_util::{FutureExt as _, future::join_all};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -214,7 +214,7 @@ impl Screener {
         let mut asked = Vec::new();
         for detector in wanted {
             match self
-                .remembered(Content::Picture(&picture.sha256), detector.identity())
+                .remembered(ContentKey::picture(picture.sha256), detector.identity())
                 .await
             {
                 Some(findings) => {
@@ -244,7 +244,7 @@ impl Screener {
         .await;
         for (detector, answer) in asked.into_iter().zip(answers) {
             self.remember(
-                Content::Picture(&picture.sha256),
+                ContentKey::picture(picture.sha256),
                 detector.identity(),
                 &answer,
             )
@@ -275,7 +275,7 @@ impl Screener {
             kinds.contains(&FindingKind::KnownImage) == known && self.wants_any(kinds)
         });
         let answers = services.map(|service| async move {
-            let content = Content::Picture(&picture.sha256);
+            let content = ContentKey::picture(picture.sha256);
             let kinds = service.picture_kinds();
             let answer = self
                 .ask_service(content, service, kinds, service.screen_picture(picture))
@@ -324,9 +324,9 @@ impl Screener {
             .services
             .iter()
             .filter(|service| self.wants_any(service.text_kinds()));
-        let sha256 = &text_sha256(text);
+        let sha256 = text_sha256(text);
         let answers = services.map(|service| async move {
-            let content = Content::Text(sha256, language);
+            let content = ContentKey::text(sha256, language);
             let kinds = service.text_kinds();
             let answer = self
                 .ask_service(content, service, kinds, service.screen_text(text, language))
@@ -339,11 +339,11 @@ impl Screener {
     /// A service's answer, remembered or fresh, within its time.
     async fn ask_service(
         &self,
-        content: Content<'_>,
+        content: ContentKey<'_>,
         service: &Arc<dyn ScreeningService>,
         kinds: &[FindingKind],
         asking: ServiceFuture<'_>,
-    ) -> Result<Vec<Finding>, DetectorFailure> {
+    ) -> Answer {
         if let Some(findings) = self.remembered(content, service.identity()).await {
             return Ok(findings);
         }
@@ -435,28 +435,38 @@ impl Screener {
 
     async fn remembered(
         &self,
-        _content: Content<'_>,
-        _detector: &DetectorIdentity,
+        content: ContentKey<'_>,
+        detector: &DetectorIdentity,
     ) -> Option<Vec<Finding>> {
-        None
+        let store = self.inner.store.as_ref()?;
+        match store.remembered_screening(content, detector).await {
+            Ok(findings) => findings,
+            Err(error) => {
+                // Asking again is always right.
+                tracing::warn!(%error, detector.name = %detector.name, "remembered findings could not be read");
+                None
+            }
+        }
     }
 
+    /// Remembers an answer; a failure is none.
     async fn remember(
         &self,
-        _content: Content<'_>,
-        _detector: &DetectorIdentity,
-        _answer: &Result<Vec<Finding>, DetectorFailure>,
+        content: ContentKey<'_>,
+        detector: &DetectorIdentity,
+        answer: &Answer,
     ) {
+        let (Some(store), Ok(findings)) = (&self.inner.store, answer) else {
+            return;
+        };
+        let at = self.inner.clock.now();
+        if let Err(error) = store
+            .remember_screening(content, detector, findings, at)
+            .await
+        {
+            tracing::warn!(%error, detector.name = %detector.name, "findings could not be remembered");
+        }
     }
-}
-
-/// What an answer is remembered by, beside its detector.
-#[derive(Clone, Copy)]
-enum Content<'a> {
-    /// SHA-256 of normalised bytes.
-    Picture(&'a [u8; 32]),
-    /// SHA-256 of a text, and the language that it was said to be in.
-    Text(&'a [u8; 32], Option<&'a str>),
 }
 
 /// The identity of a text.
@@ -523,7 +533,7 @@ fn checked(
     detector: &DetectorIdentity,
     screens_for: &[FindingKind],
     answer: Result<Vec<Finding>, (DetectorFailureKind, String)>,
-) -> Result<Vec<Finding>, DetectorFailure> {
+) -> Answer {
     let answer = answer.and_then(|findings| {
         let makes_sense = findings.iter().all(|finding| {
             (0.0..=1.0).contains(&finding.score)
@@ -547,13 +557,7 @@ fn checked(
     })
 }
 
-fn gathered(
-    answers: Vec<(
-        &Arc<dyn ScreeningService>,
-        &[FindingKind],
-        Result<Vec<Finding>, DetectorFailure>,
-    )>,
-) -> Screening {
+fn gathered(answers: Vec<(&Arc<dyn ScreeningService>, &[FindingKind], Answer)>) -> Screening {
     let mut screening = Screening::default();
     for (service, kinds, answer) in answers {
         screening.add(service.identity(), kinds, answer);
