@@ -13,6 +13,8 @@ use std::fmt;
 use age::secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 
+use crate::config::Config;
+
 pub use age::x25519::{Identity, Recipient};
 pub use evidence::{Evidence, EvidenceMatch, Found};
 pub use report::{ReportError, Reporter, prepare};
@@ -90,6 +92,16 @@ impl Custodians {
             return Err(SealError::TooFewCustodians);
         }
         Ok(Self(recipients))
+    }
+
+    /// The custodians that the configuration names; `None` when it names nobody.
+    ///
+    /// # Errors
+    ///
+    /// As [`Custodians::new`].
+    pub fn from_config(config: &Config) -> Result<Option<Self>, SealError> {
+        let keys = &config.raw.screening.quarantine.custodians;
+        (!keys.is_empty()).then(|| Self::new(keys)).transpose()
     }
 
     /// Seals bytes so that any two custodians together, and nobody else, can read them.

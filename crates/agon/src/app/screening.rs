@@ -12,8 +12,11 @@
 
 pub mod build;
 mod coverage;
+pub mod gate;
 mod known;
 mod picture;
+pub mod redact;
+pub mod refusals;
 mod remote;
 mod text;
 
@@ -21,14 +24,14 @@ use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use agon_content::{detect::PictureDetector, image::Pixels, known_image};
 use agon_domain::{
-    Action, Clock, DetectorFailure, DetectorFailureKind, DetectorIdentity, Finding, FindingKind,
-    Policy, Purpose, Screening,
+    Action, Clock, Decision, DetectorFailure, DetectorFailureKind, DetectorIdentity, Finding,
+    FindingKind, Policy, Purpose, Screening,
 };
-use agon_store::{ContentKey, Store};
+use agon_store::{ContentKey, Disposition, Store};
 use futures_util::{FutureExt as _, future::join_all};
 use tokio::{sync::Semaphore, time::timeout};
 
-use crate::config::{Config, ScreeningSettings, screening::RulePlace};
+use crate::config::{Config, ScreeningConfig, ScreeningSettings, screening::RulePlace};
 
 pub use coverage::{Coverage, KindCoverage, Standing};
 pub use known::KnownImageLists;
@@ -60,6 +63,9 @@ struct Inner {
     chat: Policy,
     release: Policy,
     coverage: Coverage,
+    /// The hashes of the rules for chats and for releases.
+    rules: [[u8; 32]; 2],
+    tells_voters: bool,
     thresholds: Vec<(RulePlace, f64)>,
     allows_structureless: bool,
     local_limit: Duration,
@@ -94,8 +100,20 @@ impl Screener {
         let policy = |purpose| policy(settings, purpose, &detectors);
         let (chat, release) = (policy(Purpose::Chat), policy(Purpose::Release));
         let coverage = Coverage::new(settings, &detectors, &chat, &release);
+        let rules = [&chat, &release].map(|policy| rules_sha256(policy, settings, raw, &detectors));
+        let is_told = |action: Action| matches!(action, Action::Warn | Action::Blur);
+        let tells_voters = FindingKind::ALL
+            .into_iter()
+            .any(|kind| is_told(chat.action(kind, "")))
+            || settings
+                .chat
+                .actions
+                .iter()
+                .any(|(_, action)| is_told(*action));
         Self {
             inner: Arc::new(Inner {
+                rules,
+                tells_voters,
                 chat,
                 release,
                 coverage,
@@ -118,6 +136,41 @@ impl Screener {
             Purpose::Chat => &self.inner.chat,
             Purpose::Release => &self.inner.release,
         }
+    }
+
+    /// The hash of everything that a decision for this purpose rests on beside the content: rules, thresholds, detectors and their versions.
+    pub fn rules(&self, purpose: Purpose) -> [u8; 32] {
+        match purpose {
+            Purpose::Chat => self.inner.rules[0],
+            Purpose::Release => self.inner.rules[1],
+        }
+    }
+
+    /// A decision as it is kept.
+    pub fn disposition(&self, purpose: Purpose, decision: &Decision) -> Disposition {
+        let found: serde_json::Map<String, serde_json::Value> = decision
+            .found
+            .iter()
+            .map(|(kind, action)| (kind.as_str().to_owned(), action.as_str().into()))
+            .collect();
+        let unanswered: Vec<&str> = decision
+            .unanswered
+            .iter()
+            .map(|kind| kind.as_str())
+            .collect();
+        Disposition {
+            purpose,
+            rules: self.rules(purpose),
+            verdict: decision.verdict,
+            action: decision.action,
+            reasons: serde_json::json!({ "found": found, "unanswered": unanswered }).to_string(),
+            decided_at: self.inner.clock.now(),
+        }
+    }
+
+    /// Whether voters can be told anything of content that goes on.
+    pub fn tells_voters(&self) -> bool {
+        self.inner.tells_voters
     }
 
     /// Who looks for what, and what nobody looks for.
@@ -495,6 +548,26 @@ fn policy(settings: &ScreeningSettings, purpose: Purpose, detectors: &Detectors)
         };
     }
     policy
+}
+
+/// The hash of rules, thresholds and detectors.
+fn rules_sha256(
+    policy: &Policy,
+    settings: &ScreeningSettings,
+    raw: &ScreeningConfig,
+    detectors: &Detectors,
+) -> [u8; 32] {
+    let mut names: Vec<String> = FindingKind::ALL
+        .into_iter()
+        .flat_map(|kind| detectors.that_look_for(kind))
+        .map(|detector| detector.to_string())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    text_sha256(&format!(
+        "{policy:?} {:?} {} {names:?}",
+        settings.thresholds, raw.allow_structureless
+    ))
 }
 
 impl Detectors {

@@ -3,7 +3,11 @@
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use agon::{
-    app::{App, AppParts, Terms},
+    app::{
+        App, AppParts, Terms,
+        quarantine::Custodians,
+        screening::{Detectors, Screener},
+    },
     config::Config,
     http,
 };
@@ -101,9 +105,29 @@ impl TestArena {
         toml: &str,
         store: Store,
     ) -> Self {
+        let config = config(toml, Path::new("unused"));
+        let detectors = agon::app::screening::build::detectors(&config).unwrap();
+        Self::screened(models, config, store, detectors).await
+    }
+
+    /// An arena with these detectors.
+    pub(crate) async fn screened(
+        models: Vec<(Model, Provider)>,
+        config: Config,
+        store: Store,
+        detectors: Detectors,
+    ) -> Self {
         let clock = ManualClock::new(START.parse().unwrap());
+        let screener = Screener::new(
+            &config,
+            detectors,
+            Arc::new(clock.clone()),
+            Some(store.clone()),
+        );
         let app = App::new(AppParts {
-            config: config(toml, Path::new("unused")),
+            screener,
+            custodians: Custodians::from_config(&config).unwrap(),
+            config,
             terms: Terms::built_in(),
             models,
             store,
