@@ -124,6 +124,8 @@ impl TestArena {
             Arc::new(clock.clone()),
             Some(store.clone()),
         );
+        // An arena that starts again on its store draws other ids.
+        let seed = 7 + store.counts().await.unwrap().visits as u8;
         let app = App::new(AppParts {
             screener,
             custodians: Custodians::from_config(&config).unwrap(),
@@ -132,7 +134,7 @@ impl TestArena {
             models,
             store,
             clock: Arc::new(clock.clone()),
-            seed: [7; 32],
+            seed: [seed; 32],
             voter_key: [1; 32],
             metrics: None,
         });
