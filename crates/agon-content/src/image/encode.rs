@@ -91,6 +91,20 @@ pub(super) fn encode(
     Ok(finished(jpeg, MediaType::Jpeg, pixels))
 }
 
+/// All pixels as they are, as PNG if they have few colours or that is not larger, and as JPEG otherwise. `None` if an encoder fails.
+pub(super) fn encode_unchanged(pixels: &RgbImage) -> Option<(Vec<u8>, MediaType)> {
+    if has_few_colours(pixels) {
+        return Some((encode_png(pixels, CompressionType::Default)?, MediaType::Png));
+    }
+    let jpeg = encode_jpeg(pixels)?;
+    let png = encode_png(pixels, CompressionType::Fast)?;
+    Some(if png.len() <= jpeg.len() {
+        (png, MediaType::Png)
+    } else {
+        (jpeg, MediaType::Jpeg)
+    })
+}
+
 /// The grey values if every pixel is grey, which then need a third of the bytes.
 fn grey_values(pixels: &RgbImage) -> Option<Vec<u8>> {
     let pixels = pixels.as_raw().as_chunks::<3>().0;

@@ -47,25 +47,54 @@ pub(super) fn turn_upright(
     picture.into_rgb8()
 }
 
-/// Weights are integers with this many fractional bits, so that a result is the same on every machine.
-const WEIGHT_BITS: u32 = 20;
-
 /// How far Lanczos' filter reaches, in pixels of the smaller picture.
 const LANCZOS_LOBES: f64 = 3.0;
 
-/// The pixels that one target pixel is made of, and their weights, which sum to exactly 2^[`WEIGHT_BITS`].
+/// The pixels that one target pixel is made of, and their weights, which sum to exactly 2^[`Filter::weight_bits`].
 struct Taps {
     start: usize,
     weights: Vec<i32>,
 }
 
 /// Scales down by a separable Lanczos filter with three lobes, stretched by the scale so that every source pixel counts (C. Duchon, "Lanczos filtering in one and two dimensions", J. Appl. Meteor. 18, 1979).
+pub(super) fn scale_down(source: &RgbImage, width: u32, height: u32) -> RgbImage {
+    resample(source, width, height, LANCZOS)
+}
+
+/// How much a source pixel counts, by its distance in pixels of the smaller picture.
+#[derive(Clone, Copy)]
+pub(super) struct Filter {
+    weight: fn(f64) -> f64,
+    /// Beyond this distance weights are 0.
+    reach: f64,
+    /// Weights are integers with this many fractional bits, so that a result is the same on every machine.
+    weight_bits: u32,
+}
+
+/// Sharp, and rings a little beside hard edges.
+pub(super) const LANCZOS: Filter = Filter {
+    weight: lanczos,
+    reach: LANCZOS_LOBES,
+    weight_bits: 20,
+};
+
+/// A triangle: linear interpolation when enlarging, area-true when scaling down. What Pillow calls `BILINEAR`.
+pub(super) const TRIANGLE: Filter = Filter {
+    weight: |x| (1.0 - x.abs()).max(0.0),
+    reach: 1.0,
+    // As many as Pillow has, whose result this is to the bit; there are no negative weights that could make the sums overflow.
+    weight_bits: 22,
+};
+
+/// Scales to a size by a separable filter, stretched when scaling down so that every source pixel counts.
 ///
 /// Rows first, rounded to 8 bits, then columns: memory is the source plus `width` × source height.
-pub(super) fn scale_down(source: &RgbImage, width: u32, height: u32) -> RgbImage {
+pub(super) fn resample(source: &RgbImage, width: u32, height: u32, filter: Filter) -> RgbImage {
     let (source_width, source_height) = source.dimensions();
     let width_bytes = width as usize * 3;
-    let columns = taps(source_width, width);
+    let half = 1 << (filter.weight_bits - 1);
+    let rounded = |sum: i32| (sum >> filter.weight_bits).clamp(0, 255) as u8;
+    let columns = taps(source_width, width, filter);
     let mut narrow = vec![0_u8; width_bytes * source_height as usize];
     for (row, out) in source
         .as_raw()
@@ -73,7 +102,7 @@ pub(super) fn scale_down(source: &RgbImage, width: u32, height: u32) -> RgbImage
         .zip(narrow.chunks_exact_mut(width_bytes))
     {
         for (taps, pixel) in columns.iter().zip(out.as_chunks_mut::<3>().0) {
-            let mut sum = [HALF; 3];
+            let mut sum = [half; 3];
             let reached = &row[taps.start * 3..];
             for (source, &weight) in reached.as_chunks::<3>().0.iter().zip(&taps.weights) {
                 for (sum, &value) in sum.iter_mut().zip(source) {
@@ -84,9 +113,9 @@ pub(super) fn scale_down(source: &RgbImage, width: u32, height: u32) -> RgbImage
         }
     }
     let mut result = Vec::with_capacity(width_bytes * height as usize);
-    let mut sums = vec![HALF; width_bytes];
-    for taps in taps(source_height, height) {
-        sums.fill(HALF);
+    let mut sums = vec![half; width_bytes];
+    for taps in taps(source_height, height, filter) {
+        sums.fill(half);
         let reached = &narrow[taps.start * width_bytes..];
         for (row, &weight) in reached.chunks_exact(width_bytes).zip(&taps.weights) {
             for (sum, &value) in sums.iter_mut().zip(row) {
@@ -100,31 +129,25 @@ pub(super) fn scale_down(source: &RgbImage, width: u32, height: u32) -> RgbImage
         .expect("three bytes a pixel")
 }
 
-const HALF: i32 = 1 << (WEIGHT_BITS - 1);
-
-fn rounded(sum: i32) -> u8 {
-    (sum >> WEIGHT_BITS).clamp(0, 255) as u8
-}
-
-fn taps(source: u32, target: u32) -> Vec<Taps> {
+fn taps(source: u32, target: u32, filter: Filter) -> Vec<Taps> {
     let scale = f64::from(source) / f64::from(target);
-    let reach = LANCZOS_LOBES * scale.max(1.0);
+    let reach = filter.reach * scale.max(1.0);
     (0..target)
         .map(|idx| {
             let centre = (f64::from(idx) + 0.5) * scale;
             let start = (centre - reach).floor().max(0.0) as usize;
             let end = ((centre + reach).ceil() as usize).min(source as usize);
             let raw: Vec<f64> = (start..end)
-                .map(|at| lanczos((at as f64 + 0.5 - centre) / scale.max(1.0)))
+                .map(|at| (filter.weight)((at as f64 + 0.5 - centre) / scale.max(1.0)))
                 .collect();
             let total: f64 = raw.iter().sum();
-            let one = f64::from(1 << WEIGHT_BITS);
+            let one = f64::from(1 << filter.weight_bits);
             let mut weights: Vec<i32> = raw
                 .iter()
                 .map(|weight| (weight / total * one).round() as i32)
                 .collect();
             // A flat area must keep its exact colour, so what rounding left over goes to the middle.
-            let left_over = (1 << WEIGHT_BITS) - weights.iter().sum::<i32>();
+            let left_over = (1 << filter.weight_bits) - weights.iter().sum::<i32>();
             let middle = weights.len() / 2;
             if let Some(weight) = weights.get_mut(middle) {
                 *weight += left_over;
@@ -172,8 +195,8 @@ mod tests {
     #[test]
     fn weights_sum_to_one_everywhere() {
         for (source, target) in [(4000, 2048), (2049, 2048), (16_384, 1), (5, 5), (3, 1)] {
-            for taps in taps(source, target) {
-                assert_eq!(taps.weights.iter().sum::<i32>(), 1 << WEIGHT_BITS);
+            for taps in taps(source, target, LANCZOS) {
+                assert_eq!(taps.weights.iter().sum::<i32>(), 1 << LANCZOS.weight_bits);
                 assert!(taps.start + taps.weights.len() <= source as usize);
             }
         }
