@@ -18,9 +18,10 @@ const CHAT_DEFAULTS: [(FindingKind, Action); 8] = [
     (FindingKind::KnownImage, Action::Quarantine),
     (FindingKind::NsfwImage, Action::Block),
     (FindingKind::ViolentImage, Action::Log),
-    (FindingKind::Face, Action::Log),
+    // Looking for them takes a second of each picture, and a line in the log would be all that follows.
+    (FindingKind::Face, Action::Off),
     (FindingKind::PiiText, Action::Log),
-    (FindingKind::PiiImage, Action::Log),
+    (FindingKind::PiiImage, Action::Off),
     (FindingKind::HarmfulText, Action::Log),
     (FindingKind::Probe, Action::Log),
 ];
@@ -149,7 +150,7 @@ pub struct WordListConfig {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceConfig {
-    /// Which protocol it speaks.
+    /// Which protocol it speaks: `arachnid_shield`, `azure_content_moderator`, `azure_content_safety`, `azure_language`, `google_redact`, `google_vision`, `guard`, `openai_moderation`, `photo_dna` or `presidio`.
     pub kind: String,
     /// Its address, when it is not the vendor's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,9 +158,24 @@ pub struct ServiceConfig {
     /// Where the key is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<SecretSource>,
-    /// The model's or analyser's name, for protocols that have one.
+    /// The model's name (`openai_moderation`, `guard`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The version of what answers, which findings name (`presidio`, `guard`); another one makes older answers out of date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The user name (`arachnid_shield`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The project (`google_redact`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The language that a text is taken to be in when it cannot be told (`azure_content_safety`, `azure_language`, `presidio`); without it such a text is undecided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language_when_unknown: Option<String>,
+    /// Whether the model looks at pictures too (`guard`).
+    #[serde(default)]
+    pub vision: bool,
 }
 
 /// `[screening.quarantine]`.

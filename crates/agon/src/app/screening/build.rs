@@ -2,13 +2,19 @@
 
 use std::{fs, path::PathBuf, sync::Arc};
 
-use agon_content::known_image::{HashList, ListError};
+use agon_content::{
+    detect::PictureDetector,
+    known_image::{HashList, ListError},
+};
+use agon_detectors::{FaceOptions, Faces, OpenNsfw, OpenNsfwOptions, Runtime};
 use agon_domain::{Action, Clock, FindingKind, Purpose};
 use agon_store::Store;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    app::screening::{Detectors, KnownImageLists, PersonalData, Screener},
+    app::screening::{
+        Detectors, KnownImageLists, PersonalData, Screener, ScreeningService, services::services,
+    },
     config::{Config, screening::HashListConfig},
 };
 
@@ -46,6 +52,30 @@ pub enum BuildError {
         kind: String,
         /// What is accepted.
         accepted: &'static str,
+    },
+    /// A service lacks a key.
+    #[error("`screening.service` `{kind}`: `{key}` is absent and needed")]
+    ServiceKey {
+        /// Which kind of service.
+        kind: String,
+        /// Which key.
+        key: &'static str,
+    },
+    /// A service's settings cannot be used.
+    #[error("`screening.service` `{kind}` cannot be used")]
+    Client {
+        /// Which kind of service.
+        kind: String,
+        /// Why.
+        source: agon_providers::Error,
+    },
+    /// A detector's file or threshold cannot be used.
+    #[error("a detector in `{}` cannot be loaded", folder.display())]
+    Detector {
+        /// The folder with the weights.
+        folder: PathBuf,
+        /// Why.
+        source: agon_detectors::Error,
     },
     /// Matches are to be sealed, and nobody could open the seal.
     #[error(
@@ -113,18 +143,38 @@ pub fn detectors(config: &Config) -> Result<Detectors, BuildError> {
         .chain([agon_pii::THRESHOLD])
         .reduce(f64::min);
     let personal_data = PersonalData::new(threshold).map_err(BuildError::PersonalData)?;
-    if let Some(service) = raw.services.first() {
-        return Err(BuildError::Service {
-            kind: service.kind.clone(),
-            accepted: "none in this version",
-        });
-    }
+    let services = services(config)?
+        .into_iter()
+        .map(|service| Arc::new(service) as Arc<dyn ScreeningService>)
+        .collect();
     Ok(Detectors {
         known_images,
-        pictures: Vec::new(),
+        pictures: picture_detectors(config)?,
         texts: vec![Arc::new(personal_data)],
-        services: Vec::new(),
+        services,
     })
+}
+
+/// The local detectors of pictures whose weights are installed. One whose file is there and wrong is an error, not an absence.
+fn picture_detectors(config: &Config) -> Result<Vec<Arc<dyn PictureDetector>>, BuildError> {
+    let folder = &config.screening.detectors_dir;
+    let broken = |source| BuildError::Detector {
+        folder: folder.clone(),
+        source,
+    };
+    let runtime = Runtime::new(config.raw.screening.at_once_max);
+    let mut detectors: Vec<Arc<dyn PictureDetector>> = Vec::new();
+    match OpenNsfw::load(folder, &runtime, OpenNsfwOptions::default()) {
+        Ok(detector) => detectors.push(Arc::new(detector)),
+        Err(agon_detectors::Error::Absent { .. }) => {}
+        Err(source) => return Err(broken(source)),
+    }
+    match Faces::load(Some(folder), &runtime, &FaceOptions::default()) {
+        Ok(detector) => detectors.push(Arc::new(detector)),
+        Err(agon_detectors::Error::NotBuiltIn) => {}
+        Err(source) => return Err(broken(source)),
+    }
+    Ok(detectors)
 }
 
 fn hash_list(list: &HashListConfig) -> Result<HashList, BuildError> {

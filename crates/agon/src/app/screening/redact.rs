@@ -5,6 +5,9 @@ use std::ops::Range;
 use agon_content::image::Pixels;
 use agon_domain::{Action, Finding, FindingPlace, PixelBox, Policy, Screening};
 
+/// How many tiles a side of a blurred part keeps: too few to tell a face or read a line.
+const BLUR_TILES: u32 = 4;
+
 /// The text with each finding that the policy takes out replaced by its category in brackets, such as `[EMAIL_ADDRESS]`.
 ///
 /// A finding without a place in the text, or with one that does not fit it, takes out the whole text.
@@ -55,8 +58,15 @@ pub fn places(screening: &Screening, policy: &Policy) -> Option<Vec<PixelBox>> {
 }
 
 /// The encoded picture with these parts, or all of it, made unrecognisable. `None` when it cannot be encoded.
-pub fn picture(_pixels: Pixels, _places: Option<&[PixelBox]>) -> Option<Vec<u8>> {
-    None
+pub fn picture(pixels: Pixels, places: Option<&[PixelBox]>) -> Option<Vec<u8>> {
+    let whole = [PixelBox {
+        left_px: 0,
+        top_px: 0,
+        width_px: pixels.width_px(),
+        height_px: pixels.height_px(),
+    }];
+    let blurred = pixels.blurred(places.unwrap_or(&whole), BLUR_TILES);
+    blurred.encoded().map(|(bytes, _)| bytes)
 }
 
 /// What counts and is to be taken out.
