@@ -186,12 +186,24 @@ pub struct QuarantineConfig {
     pub custodians: Vec<String>,
     /// How long a sealed case is kept, in days.
     pub retention_days: u32,
-    /// Who reports, for the prepared report.
+    /// First name of the person who reports.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reporter: Option<String>,
-    /// How the authority reaches the reporter, for the prepared report.
+    pub reporter_first_name: Option<String>,
+    /// Last name of the person who reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reporter_last_name: Option<String>,
+    /// Where the authority writes to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporter_email: Option<String>,
+    /// The reporting service; else NCMEC's CyberTipline. `https://exttest.cybertip.org/ispws` is for rehearsals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cybertip_url: Option<String>,
+    /// The arena's user name at the reporting service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cybertip_user: Option<String>,
+    /// Where the password for the reporting service is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cybertip_password: Option<SecretSource>,
 }
 
 impl Default for QuarantineConfig {
@@ -200,8 +212,12 @@ impl Default for QuarantineConfig {
             custodians: Vec::new(),
             // The REPORT Act of 7 May 2024 asks for one year.
             retention_days: 365,
-            reporter: None,
+            reporter_first_name: None,
+            reporter_last_name: None,
             reporter_email: None,
+            cybertip_url: None,
+            cybertip_user: None,
+            cybertip_password: None,
         }
     }
 }
@@ -251,6 +267,8 @@ pub struct ScreeningSettings {
     pub thresholds: Vec<(RulePlace, f64)>,
     /// Services with their keys.
     pub services: Vec<ServiceSettings>,
+    /// The password for the reporting service.
+    pub cybertip_password: Option<Secret>,
 }
 
 impl ScreeningSettings {
@@ -347,7 +365,20 @@ impl ScreeningConfig {
                 key,
             });
         }
+        let cybertip_password = self
+            .quarantine
+            .cybertip_password
+            .as_mut()
+            .map(|source| {
+                if let SecretSource::File(path) = source {
+                    *path = base.join(&path);
+                }
+                let key = "screening.quarantine.cybertip_password";
+                read_secret(key, source, environment)
+            })
+            .transpose()?;
         Ok(ScreeningSettings {
+            cybertip_password,
             detectors_dir: self.detectors_dir.clone().unwrap_or(detectors_dir),
             chat: self.chat.check("screening.chat.actions")?,
             release: self.release.check("screening.release.actions")?,

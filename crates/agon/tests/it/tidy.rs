@@ -41,6 +41,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
 
 /// Heavy dependencies, each with the one crate that may use it outside tests.
 const OWNERS: &[(&str, &str)] = &[
+    ("age", "agon"),
     ("arrow-array", "agon-dataset"),
     ("arrow-buffer", "agon-dataset"),
     ("arrow-schema", "agon-dataset"),
