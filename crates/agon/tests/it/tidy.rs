@@ -42,26 +42,9 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Heavy dependencies, each with the one crate that may use it outside tests.
-const OWNERS: &[(&str, &str)] = &[
-    ("age", "agon"),
-    ("arrow-array", "agon-dataset"),
-    ("arrow-buffer", "agon-dataset"),
-    ("arrow-schema", "agon-dataset"),
-    ("axum", "agon"),
-    ("bpe-openai", "agon-content"),
-    ("clap", "agon"),
-    ("image", "agon-content"),
-    ("notosans", "agon-plot"),
-    ("object_store", "agon-remote"),
-    ("parquet", "agon-dataset"),
-    ("reqwest", "agon-providers"),
-    ("resvg", "agon-plot"),
-    ("skrifa", "agon-plot"),
-    ("sqlx", "agon-store"),
-    ("zip", "agon-dataset"),
 /// Heavy dependencies, each with the crates that may use it outside tests: one, unless `ARCHITECTURE.md` says why not.
 const OWNERS: &[(&str, &[&str])] = &[
+    ("age", &["agon"]),
     ("arrow-array", &["agon-dataset"]),
     ("arrow-buffer", &["agon-dataset"]),
     ("arrow-schema", &["agon-dataset"]),
