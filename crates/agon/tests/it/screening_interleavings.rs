@@ -180,9 +180,7 @@ async fn run(seed: u64, settings: &agon::config::Config, picture: &PictureConten
         ..Detectors::default()
     };
     let screener = Screener::new(settings, detectors, Arc::new(SystemClock), None);
-    let screening = screener
-        .screen_picture_for(picture, &[Purpose::Chat])
-        .await;
+    let screening = screener.screen_picture_for(picture, &[Purpose::Chat]).await;
     let decision = screener.policy(Purpose::Chat).decide(&screening, true);
     let went_on = decision.verdict == Verdict::Allow;
     // What may be, told from what the detectors do and from nothing that the screener says.
@@ -192,8 +190,7 @@ async fn run(seed: u64, settings: &agon::config::Config, picture: &PictureConten
     let known_is_whole = all()
         .filter(|one| one.kind == FindingKind::KnownImage)
         .all(|one| one.clears());
-    let may_go_on =
-        !is_found && known_is_whole && REQUIRED.into_iter().all(is_answered);
+    let may_go_on = !is_found && known_is_whole && REQUIRED.into_iter().all(is_answered);
     assert!(
         may_go_on || !went_on,
         "seed {seed}: {decision:?} from {local:?} and {services:?}"
@@ -218,8 +215,15 @@ async fn no_picture_goes_on_without_a_complete_allow() {
     let seeds: Vec<u64> = (0..n_cases).collect();
     for seeds in seeds.chunks(N_AT_ONCE) {
         let cases = seeds.iter().map(|seed| run(*seed, &settings, &picture));
-        n_went_on += join_all(cases).await.into_iter().filter(|went| *went).count();
+        n_went_on += join_all(cases)
+            .await
+            .into_iter()
+            .filter(|went| *went)
+            .count();
     }
     println!("{n_went_on} of {n_cases} pictures went on, each with a complete allow");
-    assert!(n_went_on > 0, "a test in which nothing goes on shows nothing");
+    assert!(
+        n_went_on > 0,
+        "a test in which nothing goes on shows nothing"
+    );
 }

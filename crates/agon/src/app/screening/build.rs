@@ -1,21 +1,31 @@
 //! Configuration → detectors.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use agon_content::{
+    annotate::identity::{CatalogueModel, TooManyNames},
     detect::PictureDetector,
     known_image::{HashList, ListError},
+    moderation::{ListError as ListLineError, ProbeDetector, WordDetector, WordList, WordOptions},
 };
-use agon_detectors::{FaceOptions, Faces, OpenNsfw, OpenNsfwOptions, Runtime};
+use agon_detectors::{FaceOptions, Faces, Ocr, OpenNsfw, OpenNsfwOptions, PiiInPicture, Runtime};
 use agon_domain::{Action, Clock, FindingKind, Purpose};
 use agon_store::Store;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     app::screening::{
-        Detectors, KnownImageLists, PersonalData, Screener, ScreeningService, services::services,
+        Detectors, KnownImageLists, PersonalData, Screener, ScreeningService, TextDetector,
+        services::services,
     },
-    config::{Config, screening::HashListConfig},
+    config::{
+        Config,
+        screening::{HashListConfig, WordListConfig},
+    },
 };
 
 /// Fewest people who must be named before a match can be sealed.
@@ -42,6 +52,23 @@ pub enum BuildError {
         /// Where and what.
         source: ListError,
     },
+    /// A word list is wrong.
+    #[error("`screening.word_list`: `{}` is no usable word list", path.display())]
+    WordList {
+        /// Which.
+        path: PathBuf,
+        /// Where and what.
+        source: ListLineError,
+    },
+    /// A word list is not UTF-8.
+    #[error("`screening.word_list`: `{}` is not UTF-8", path.display())]
+    WordListText {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The models have too many names to be searched for.
+    #[error("the names of the models cannot be searched for")]
+    Names(#[source] TooManyNames),
     /// The detector of personal data refuses its threshold.
     #[error("`screening.thresholds.pii_text` cannot be used")]
     PersonalData(#[source] agon_pii::Error),
@@ -147,10 +174,15 @@ pub fn detectors(config: &Config) -> Result<Detectors, BuildError> {
         .into_iter()
         .map(|service| Arc::new(service) as Arc<dyn ScreeningService>)
         .collect();
+    let mut texts: Vec<Arc<dyn TextDetector>> =
+        vec![Arc::new(personal_data), Arc::new(probes(config)?)];
+    if !raw.word_lists.is_empty() {
+        texts.push(Arc::new(words(&raw.word_lists)?));
+    }
     Ok(Detectors {
         known_images,
         pictures: picture_detectors(config)?,
-        texts: vec![Arc::new(personal_data)],
+        texts,
         services,
     })
 }
@@ -169,6 +201,15 @@ fn picture_detectors(config: &Config) -> Result<Vec<Arc<dyn PictureDetector>>, B
         Err(agon_detectors::Error::Absent { .. }) => {}
         Err(source) => return Err(broken(source)),
     }
+    match Ocr::load(folder, &runtime) {
+        Ok(ocr) => {
+            let options = agon_pii::Options::default();
+            let detector = PiiInPicture::new(ocr, &options).map_err(broken)?;
+            detectors.push(Arc::new(detector));
+        }
+        Err(agon_detectors::Error::Absent { .. }) => {}
+        Err(source) => return Err(broken(source)),
+    }
     match Faces::load(Some(folder), &runtime, &FaceOptions::default()) {
         Ok(detector) => detectors.push(Arc::new(detector)),
         Err(agon_detectors::Error::NotBuiltIn) => {}
@@ -177,23 +218,68 @@ fn picture_detectors(config: &Config) -> Result<Vec<Arc<dyn PictureDetector>>, B
     Ok(detectors)
 }
 
-fn hash_list(list: &HashListConfig) -> Result<HashList, BuildError> {
-    let bytes = fs::read(&list.file).map_err(|source| BuildError::Read {
-        key: "screening.hash_list",
-        path: list.file.clone(),
+/// The detector of listed words.
+///
+/// Only with an operator's list: the built-in one decides nothing, and alone it would be taken for an answer about harmful text.
+fn words(lists: &[WordListConfig]) -> Result<WordDetector, BuildError> {
+    let mut options = WordOptions::default();
+    for list in lists {
+        let bytes = read("screening.word_list", &list.file)?;
+        let version = short_sha256(&bytes);
+        let parsed = String::from_utf8(bytes)
+            .map_err(|_| BuildError::WordListText {
+                path: list.file.clone(),
+            })
+            .and_then(|text| {
+                WordList::parse(&text).map_err(|source| BuildError::WordList {
+                    path: list.file.clone(),
+                    source,
+                })
+            })?;
+        options.lists.push((parsed, version));
+    }
+    Ok(WordDetector::new(options))
+}
+
+/// The detector of questions after the models' names.
+fn probes(config: &Config) -> Result<ProbeDetector, BuildError> {
+    let catalogue: Vec<CatalogueModel<'_>> = config
+        .raw
+        .models
+        .iter()
+        .map(|model| CatalogueModel {
+            name: &model.name,
+            aliases: &[],
+            vendor: model.organization.as_deref(),
+        })
+        .collect();
+    ProbeDetector::new(&catalogue).map_err(BuildError::Names)
+}
+
+fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, BuildError> {
+    fs::read(path).map_err(|source| BuildError::Read {
+        key,
+        path: path.to_owned(),
         source,
-    })?;
+    })
+}
+
+/// The beginning of a file's SHA-256, as its version.
+fn short_sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn hash_list(list: &HashListConfig) -> Result<HashList, BuildError> {
+    let bytes = read("screening.hash_list", &list.file)?;
     let name = list.name.clone().unwrap_or_else(|| {
         list.file
             .file_stem()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     });
-    let version = list.version.clone().unwrap_or_else(|| {
-        Sha256::digest(&bytes)[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
-    });
+    let version = list.version.clone().unwrap_or_else(|| short_sha256(&bytes));
     HashList::parse(&name, &version, &bytes).map_err(|source| BuildError::HashList {
         path: list.file.clone(),
         source,

@@ -9,8 +9,8 @@ use agon_content::{
     known_image::Fingerprints,
 };
 use agon_domain::{
-    Action, Battle, BattleId, CaseId, Decision, DetectorFailureKind, FindingKind, ImageId, Purpose,
-    Screening, Verdict, VisitId,
+    Action, Battle, BattleId, CaseId, Decision, DetectorFailureKind, Finding, FindingKind, ImageId,
+    Purpose, Screening, Verdict, VisitId,
 };
 use agon_store::{ContentKey, Disposition, ImageHashes, NewCase, StoredImage};
 use axum::body::Bytes;
@@ -439,13 +439,13 @@ impl App {
         image: NormalisedImage,
     ) -> Result<NormalisedImage, AppError> {
         let policy = self.inner.screener.policy(Purpose::Chat);
-        let places = redact::places(screening, policy);
+        let findings: Vec<Finding> = redact::taken_out(screening, policy).cloned().collect();
         let bytes = picture.bytes.clone();
         let limits = self.inner.images.limits();
         let original = image.original;
         let changed = tokio::task::spawn_blocking(move || {
             let pixels = decode_normalised(&bytes).ok()?;
-            let bytes = redact::picture(pixels, places.as_deref())?;
+            let bytes = redact::picture(&pixels, &findings)?;
             normalise(&bytes, &limits).ok()
         })
         .await

@@ -2,7 +2,8 @@
 
 use agon_content::image::{MediaType, decode_normalised};
 use agon_domain::{
-    Action, Battle, Clock as _, Decision, ImageId, Policy, Purpose, Screening, SystemClock, Verdict,
+    Action, Battle, Clock as _, Decision, Finding, ImageId, Policy, Purpose, Screening,
+    SystemClock, Verdict,
 };
 use agon_store::{ContentKey, ImageFormat, Store, StoredImage};
 use anyhow::anyhow;
@@ -228,10 +229,12 @@ impl ReleaseScreening {
                 }
                 return Ok(Ok((current.bytes, current.meta.format, pass > 0)));
             }
-            let places = redact::places(&screening, &self.policy);
+            let findings: Vec<Finding> = redact::taken_out(&screening, &self.policy)
+                .cloned()
+                .collect();
             let changed = decode_normalised(&current.bytes)
                 .ok()
-                .and_then(|pixels| redact::picture(pixels, places.as_deref()));
+                .and_then(|pixels| redact::picture(&pixels, &findings));
             let Some(bytes) = changed else {
                 return Ok(Err(LeftOut::Undecided));
             };

@@ -40,7 +40,10 @@ impl Sealed {
         let packed = Evidence::new(found, Vec::new(), &[1; 16], &[2; 32])
             .pack(&[("upload", b"the upload")])
             .unwrap();
-        let sealed = Custodians::new(&public[..2]).unwrap().seal(&packed).unwrap();
+        let sealed = Custodians::new(&public[..2])
+            .unwrap()
+            .seal(&packed)
+            .unwrap();
         let store = Store::open(&folder.path().join("data")).await.unwrap();
         let case = NewCase {
             id: CaseId::from_bytes([0xab; 16]),
@@ -63,7 +66,12 @@ impl Sealed {
 
     fn run(&self, arguments: &[&str]) -> Output {
         let data_dir = self.path("data");
-        let mut all = vec!["quarantine", "--json", "--data-dir", data_dir.to_str().unwrap()];
+        let mut all = vec![
+            "quarantine",
+            "--json",
+            "--data-dir",
+            data_dir.to_str().unwrap(),
+        ];
         all.extend_from_slice(arguments);
         run(&all)
     }
@@ -113,15 +121,15 @@ async fn two_custodians_open_a_case_and_nobody_else_does() {
         assert!(!target.exists());
     }
     assert!(sealed.open(&[1, 0], &target).status.success());
-    assert_eq!(
-        std::fs::read(target.join("upload")).unwrap(),
-        b"the upload"
-    );
+    assert_eq!(std::fs::read(target.join("upload")).unwrap(), b"the upload");
     let evidence = std::fs::read_to_string(target.join("evidence.json")).unwrap();
     assert!(evidence.contains("what was written"));
     // Attempts with two keys are on record too, each with both public keys.
     let events = sealed.shown()["events"].as_array().unwrap().clone();
-    let opened: Vec<&Value> = events.iter().filter(|event| event["what"] == "opened").collect();
+    let opened: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["what"] == "opened")
+        .collect();
     assert_eq!(opened.len(), 4);
     for event in opened {
         assert_eq!(event["who"].as_str().unwrap().matches("age1").count(), 2);
@@ -133,11 +141,19 @@ async fn two_custodians_open_a_case_and_nobody_else_does() {
 #[tokio::test]
 async fn a_report_is_prepared_for_a_person_and_never_sent_twice() {
     let sealed = Sealed::new(far()).await;
-    let (first, second) = (sealed.keys[0].to_str().unwrap(), sealed.keys[1].to_str().unwrap());
+    let (first, second) = (
+        sealed.keys[0].to_str().unwrap(),
+        sealed.keys[1].to_str().unwrap(),
+    );
     let keys = ["--identity", first, "--identity", second, "--by", "Ana"];
     let target = sealed.path("report");
     let prepare = |config: &Path| {
-        let mut arguments = vec!["report", sealed.case.as_str(), "-o", target.to_str().unwrap()];
+        let mut arguments = vec![
+            "report",
+            sealed.case.as_str(),
+            "-o",
+            target.to_str().unwrap(),
+        ];
         arguments.extend(keys);
         arguments.extend(["--config", config.to_str().unwrap()]);
         sealed.run(&arguments)
@@ -146,7 +162,11 @@ async fn a_report_is_prepared_for_a_person_and_never_sent_twice() {
     std::fs::write(&config, "").unwrap();
     let output = prepare(&config);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("reporter_first_name"), "{}", told(&output));
+    assert!(
+        told(&output).contains("reporter_first_name"),
+        "{}",
+        told(&output)
+    );
     std::fs::write(&config, "[screening.quarantine]\nreporter_first_name = \"Ana\"\nreporter_last_name = \"Lopez\"\nreporter_email = \"ana@example.org\"\ncybertip_url = \"http://127.0.0.1:1/ispws\"\ncybertip_user = \"arena\"\ncybertip_password = { file = \"password\" }\n").unwrap();
     std::fs::write(sealed.path("password"), "secret").unwrap();
     assert_eq!(json(&prepare(&config))["sent"], false);
@@ -161,7 +181,15 @@ async fn a_report_is_prepared_for_a_person_and_never_sent_twice() {
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
     assert!(!told(&output).contains("secret"));
     assert_eq!(sealed.shown()["state"], "report_prepared");
-    let mark = ["mark", &sealed.case, "reported", "--report-id", "7", "--by", "Ana"];
+    let mark = [
+        "mark",
+        &sealed.case,
+        "reported",
+        "--report-id",
+        "7",
+        "--by",
+        "Ana",
+    ];
     assert_eq!(json(&sealed.run(&mark))["report_id"], "7");
     let output = sealed.run(&send);
     assert_eq!(output.status.code().map(|code| code > 0), Some(true));

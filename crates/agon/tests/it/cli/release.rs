@@ -232,7 +232,9 @@ async fn a_release_takes_out_personal_data_and_leaves_out_what_nobody_looked_at(
     let target = folder.path().join("release");
     let server = Server::start(&data_dir, &[]).await;
     let voter = server.voter().await;
-    let id = voter.answered("Write to ana.lopez@example.org, please.").await;
+    let id = voter
+        .answered("Write to ana.lopez@example.org, please.")
+        .await;
     voter.vote(&id, "tie").await.expect(200);
     let started = voter.start("What is this?", Some(&picture())).await;
     let id = started.expect(201)["id"].as_str().unwrap().to_owned();
