@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_place_that_does_not_fit_takes_out_everything() {
-        for range in [1..2, 0..99, 5..3] {
+        for range in [1..2, 0..99, 98..99] {
             assert_eq!(
                 redacted("àb", vec![finding(range.clone(), "A", 0.9)]),
                 "[A]",
