@@ -84,8 +84,19 @@ hexadecimal_id!(
     /// An image, named by the SHA-256 of its normalised bytes.
     ImageId, 32, "image id"
 );
+hexadecimal_id!(
+    /// One sealed case: a match with a known abuse image, see [`crate::policy::Action::Quarantine`].
+    CaseId, 16, "case id"
+);
 
 impl BattleId {
+    /// A new id with 128 random bits.
+    pub fn random(rng: &mut impl Rng) -> Self {
+        Self(rng.random())
+    }
+}
+
+impl CaseId {
     /// A new id with 128 random bits.
     pub fn random(rng: &mut impl Rng) -> Self {
         Self(rng.random())

@@ -27,7 +27,7 @@ pub use finding::{
     DetectorFailure, DetectorFailureKind, DetectorIdentity, Finding, FindingKind, FindingPlace,
     PixelBox, Screening,
 };
-pub use id::{BattleId, ConsentId, ImageId, VisitId, VoterId};
+pub use id::{BattleId, CaseId, ConsentId, ImageId, VisitId, VoterId};
 pub use model::Model;
 pub use policy::{Action, Decision, Policy, Purpose, Verdict};
 pub use sampling::{DrawError, DrawnPair, draw_pair};

@@ -3,6 +3,7 @@
 //! What only a folder does (files, locks, reopening) is tested in `folder_tests`.
 
 mod imports;
+mod screening;
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,6 +25,11 @@ use imports::{
     imported_battles_are_in_no_count_of_the_arena,
     of_several_votes_on_an_imported_battle_the_last_counts,
     what_cannot_be_imported_is_refused_and_leaves_nothing,
+};
+use screening::{
+    a_case_is_destroyed_only_after_its_time, a_decision_is_replaced_by_a_newer_one,
+    a_sealed_case_ends_its_battle_and_records_every_opening, a_step_of_a_report_is_taken_once,
+    an_image_keeps_its_first_hashes, findings_read_back_for_the_same_content_and_version_alone,
 };
 
 /// Runs each named function on each backend.
@@ -79,6 +85,12 @@ on_every_backend! {
     an_interrupted_import_goes_on_without_double_battles
     what_cannot_be_imported_is_refused_and_leaves_nothing
     labels_are_kept_by_annotator_and_replaced_by_newer_ones
+    findings_read_back_for_the_same_content_and_version_alone
+    a_decision_is_replaced_by_a_newer_one
+    an_image_keeps_its_first_hashes
+    a_sealed_case_ends_its_battle_and_records_every_opening
+    a_step_of_a_report_is_taken_once
+    a_case_is_destroyed_only_after_its_time
     a_secret_is_made_once
     of_64_votes_at_once_exactly_one_counts
     a_hundred_battles_at_once_are_neither_lost_nor_mixed
@@ -1019,7 +1031,7 @@ async fn every_text_reads_back_exactly(store: Store) {
     }
 }
 
-fn png_meta() -> ImageMeta {
+pub(crate) fn png_meta() -> ImageMeta {
     ImageMeta {
         format: ImageFormat::Png,
         width: 640,

@@ -2,7 +2,8 @@
 
 use std::{error, fmt, io, path::PathBuf};
 
-use agon_domain::{Finish, ImageId, NotRatable, Vote};
+use agon_domain::{CaseId, Finish, ImageId, NotRatable, Vote};
+use jiff::Timestamp;
 
 /// A failure or a refusal of the store.
 ///
@@ -61,6 +62,25 @@ pub enum Error {
         /// The name of the source.
         source_name: String,
     },
+    /// There is no such case, or its sealed file was destroyed.
+    #[error("there is no sealed case `{0}`")]
+    UnknownCase(CaseId),
+    /// The case is not where this step begins.
+    #[error("the case `{id}` is `{state}`, from where this cannot be done")]
+    WrongCaseState {
+        /// Which.
+        id: CaseId,
+        /// Where it stands.
+        state: &'static str,
+    },
+    /// The case has to be kept for longer.
+    #[error("the case `{id}` has to be kept until {until}")]
+    CaseRetained {
+        /// Which.
+        id: CaseId,
+        /// Until when.
+        until: Timestamp,
+    },
     /// An id that must be new is taken.
     #[error("there is already a {kind} with this id")]
     DuplicateId {
@@ -105,6 +125,9 @@ pub enum Error {
     /// The bytes of an image are gone, or are not those that were stored.
     #[error("the stored bytes of image `{0}` are missing or damaged")]
     DamagedImage(ImageId),
+    /// The file of a sealed case is gone, or is not the one that was kept.
+    #[error("the sealed file of case `{0}` is missing or damaged")]
+    DamagedCase(CaseId),
     /// A row holds what this program never writes.
     #[error("the stored value of `{column}` cannot be read")]
     Corrupt {
@@ -147,6 +170,9 @@ impl Error {
             | Self::UnknownImage(_)
             | Self::UnknownGeneration
             | Self::AlreadyFinished { .. }
+            | Self::UnknownCase(_)
+            | Self::WrongCaseState { .. }
+            | Self::CaseRetained { .. }
             | Self::DuplicateId { .. }
             | Self::UnknownImport
             | Self::UnfinishedImport { .. }
@@ -155,6 +181,7 @@ impl Error {
             | Self::NewerDatabase { .. }
             | Self::BadSecret { .. }
             | Self::DamagedImage(_)
+            | Self::DamagedCase(_)
             | Self::Corrupt { .. }
             | Self::Database { .. }
             | Self::Io { .. } => false,

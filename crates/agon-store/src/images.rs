@@ -351,7 +351,7 @@ fn hash(bytes: &[u8]) -> ImageId {
 }
 
 /// The folder and the file of an image: `ab/cdef….png`, so that no folder holds more than a 256th of them.
-fn place_of(images: &Path, id: ImageId, format: ImageFormat) -> (PathBuf, PathBuf) {
+pub(crate) fn place_of(images: &Path, id: ImageId, format: ImageFormat) -> (PathBuf, PathBuf) {
     let digits = id.to_string();
     let (first, rest) = digits.split_at(2);
     let folder = images.join(first);

@@ -10,17 +10,19 @@
 //! - Imported battles have tables of their own: no verb for the arena's battles and votes sees them. A battle id occurs once in a source, and the battles of an import count once it is finished.
 //! - Texts come back exactly as they went in, NUL characters included. Timestamps are kept to the microsecond, rounded down, which is as fine as an [`agon_domain::Clock`] tells.
 //!
-//! The data folder holds `agon.db` (SQLite), `images/`, one file for each secret, and `agon.lock`, which the server holds.
+//! The data folder holds `agon.db` (SQLite), `images/`, `quarantine/` once something was sealed, one file for each secret, and `agon.lock`, which the server holds.
 //! Other processes may read, and write, while a server runs.
 //!
-//! Reading order: [`Store`], [`battle`], [`generation`], [`vote`], [`visit`], [`images`], [`import`], [`response`], [`secret`].
+//! Reading order: [`Store`], [`battle`], [`generation`], [`vote`], [`visit`], [`images`], [`import`], [`response`], [`screening`], [`quarantine`], [`secret`].
 
 pub mod annotation;
 pub mod battle;
 pub mod generation;
 pub mod images;
 pub mod import;
+pub mod quarantine;
 pub mod response;
+pub mod screening;
 pub mod secret;
 pub mod visit;
 pub mod vote;
@@ -40,7 +42,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use agon_domain::ImageId;
+use agon_domain::{CaseId, ImageId};
 use jiff::Timestamp;
 
 pub use annotation::Annotation;
@@ -54,7 +56,9 @@ pub use import::{
     ImportedBattle, ImportedCounts, ImportedImage, ImportedMessage, ImportedStyle, ImportedVote,
     NewImport, NewImportedBattle, imported_battle_id,
 };
+pub use quarantine::{Case, CaseEvent, CaseState, NewCase};
 pub use response::{RememberedResponse, RequestKey};
+pub use screening::{ContentKey, Disposition, ImageHashes};
 pub use visit::{Consent, NewConsent};
 pub use vote::{CastVote, MonthTally};
 
@@ -74,6 +78,7 @@ enum Place {
     Memory {
         images: Mutex<HashMap<ImageId, Vec<u8>>>,
         secrets: Mutex<HashMap<String, [u8; 32]>>,
+        sealed: Mutex<HashMap<CaseId, Vec<u8>>>,
     },
 }
 
@@ -149,6 +154,7 @@ impl Store {
             place: Arc::new(Place::Memory {
                 images: Mutex::default(),
                 secrets: Mutex::default(),
+                sealed: Mutex::default(),
             }),
         })
     }

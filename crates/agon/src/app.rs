@@ -14,7 +14,9 @@ pub mod live;
 pub mod plots;
 pub mod providers;
 pub mod pseudonym;
+pub mod quarantine;
 mod rating_history;
+pub mod screening;
 pub mod terms;
 mod views;
 
@@ -45,7 +47,9 @@ use leaderboard::KeptBoard;
 use limits::RateLimits;
 use live::LiveBattles;
 use plots::PlotPool;
+use quarantine::Custodians;
 use rating_history::KeptHistory;
+use screening::{Screener, refusals::Refusals};
 
 /// What requests, commands and jobs share. Clones are handles to the same arena.
 #[derive(Clone)]
@@ -64,6 +68,9 @@ struct Inner {
     rng: Mutex<ChaCha20Rng>,
     voter_key: [u8; 32],
     images: ImagePool,
+    screener: Screener,
+    custodians: Option<Custodians>,
+    refusals: Refusals,
     live: LiveBattles,
     limits: RateLimits,
     generations: Arc<Semaphore>,
@@ -98,6 +105,10 @@ pub struct AppParts {
     pub models: Vec<(Model, Provider)>,
     /// The store.
     pub store: Store,
+    /// Who looks at content.
+    pub screener: Screener,
+    /// Who can open sealed cases; needed as soon as known images are looked for.
+    pub custodians: Option<Custodians>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Where chance starts: from the system in production, fixed in tests.
@@ -122,6 +133,9 @@ impl App {
             inner: Arc::new(Inner {
                 images: ImagePool::new(n_cores, image_limits),
                 limits: RateLimits::new(limits),
+                refusals: Refusals::new(parts.config.raw.screening.refusals_per_hour_max),
+                screener: parts.screener,
+                custodians: parts.custodians,
                 generations: Arc::new(Semaphore::new(limits.generations_max)),
                 live: LiveBattles::default(),
                 tasks: TaskTracker::new(),
@@ -175,6 +189,11 @@ impl App {
         &self.inner.store
     }
 
+    /// Who looks at content, and for what.
+    pub fn screener(&self) -> &Screener {
+        &self.inner.screener
+    }
+
     /// The answers that are being written.
     pub fn live(&self) -> &LiveBattles {
         &self.inner.live
@@ -212,6 +231,7 @@ impl App {
     /// Forgets what rate limits no longer need, and sums up the figures that nobody has asked for; to be called now and then.
     pub fn forget_idle_visitors(&self) {
         self.inner.limits.forget_idle();
+        self.inner.refusals.forget_old(self.inner.clock.now());
         if let Some(metrics) = &self.inner.metrics {
             // Until then every single observation is kept.
             metrics.run_upkeep();

@@ -13,6 +13,10 @@ use std::{
 use agon_domain::sampling::{WEIGHT_MAX, WEIGHT_MIN, is_usable_weight};
 use serde::{Deserialize, Serialize};
 
+pub mod screening;
+
+pub use screening::{ScreeningConfig, ScreeningSettings};
+
 use crate::cli::GlobalArgs;
 
 /// Environment variables that start with `AGON_` and are not configuration keys.
@@ -77,6 +81,8 @@ pub struct RawConfig {
     pub generation: GenerationConfig,
     /// What a release says of itself.
     pub release: ReleaseConfig,
+    /// What content is screened for.
+    pub screening: ScreeningConfig,
     /// The models that meet in battles. None: the scripted demo models.
     #[serde(rename = "model")]
     pub models: Vec<ModelConfig>,
@@ -330,6 +336,8 @@ pub struct Config {
     pub trusted_proxies: Vec<Network>,
     /// The keys of the models that have one, by name.
     pub api_keys: BTreeMap<String, Secret>,
+    /// What content is screened for, checked.
+    pub screening: ScreeningSettings,
 }
 
 /// An address range.
@@ -601,8 +609,14 @@ impl Config {
                     )
                 })?,
         };
+        let detectors_dir = xdg(environment, "XDG_DATA_HOME", ".local/share").map_or_else(
+            || data_dir.join("detectors"),
+            |folder| folder.join("agon/detectors"),
+        );
+        let screening = raw.screening.check(detectors_dir, base, environment)?;
         Ok(Self {
             bind: raw.server.bind.clone(),
+            screening,
             raw,
             file,
             data_dir,

@@ -12,8 +12,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     app::{
-        App, AppError, BattleView, HistoryEntry, Reveal, generation::GenerationPermits,
-        images::image_meta, pseudonym, views,
+        App, AppError, BattleView, HistoryEntry, Reveal,
+        generation::GenerationPermits,
+        images::image_meta,
+        pseudonym,
+        screening::gate::{RETRY_UNDECIDED_S, Sender, image_hashes},
+        views,
     },
     http::visit::Visitor,
 };
@@ -93,11 +97,18 @@ impl App {
         self.check_prompt(&prompt)?;
         self.check_not_stopping()?;
         self.inner.limits.take(Some(visit), visitor.address)?;
+        let sender = Sender::new(visitor, visit);
+        self.check_refusals(sender)?;
         let permits = self.reserve_generations(2)?;
+        // The picture first: a known image is sealed before anything else is looked at.
         let image = match image {
-            Some(upload) => Some(self.inner.images.normalise(upload).await?),
+            Some(upload) => {
+                let image = self.inner.images.normalise(upload.clone()).await?;
+                Some(self.admit_picture(sender, &prompt, upload, image).await?)
+            }
             None => None,
         };
+        let prompt = self.admit_text(sender, prompt).await?;
         let pair = self
             .with_rng(|rng| draw_pair(self.models(), image.is_some(), rng))
             .map_err(AppError::Draw)?;
@@ -156,9 +167,14 @@ impl App {
         self.check_prompt(&prompt)?;
         self.check_not_stopping()?;
         // Made-up visits and battles take no token: each would keep a bucket, and empty the address's for its neighbours.
-        self.own_battle(visit, id).await?;
+        let battle = self.own_battle(visit, id).await?;
+        self.check_not_ended(id).await?;
         self.inner.limits.take(Some(visit), visitor.address)?;
+        let sender = Sender::new(visitor, visit);
+        self.check_refusals(sender)?;
         let permits = self.reserve_generations(2)?;
+        self.check_kept_picture(sender, &battle).await?;
+        let prompt = self.admit_text(sender, prompt).await?;
         let n_turns_max = self.config().raw.limits.turns_max;
         let app = self.clone();
         self.to_its_end(async move {
@@ -190,6 +206,7 @@ impl App {
         if battle.vote.is_some() {
             return Err(self.already_voted(visit, id).await);
         }
+        self.check_not_ended(id).await?;
         let failed: Vec<Side> = battle
             .turns
             .last()
@@ -204,6 +221,8 @@ impl App {
         self.check_not_stopping()?;
         self.inner.limits.take(Some(visit), visitor.address)?;
         let permits = self.reserve_generations(failed.len())?;
+        self.check_kept_picture(Sender::new(visitor, visit), &battle)
+            .await?;
         let turn_idx = u32::try_from(battle.turns.len() - 1).unwrap_or(u32::MAX);
         let app = self.clone();
         self.to_its_end(async move {
@@ -239,6 +258,7 @@ impl App {
         winner: Winner,
         idempotency_key: Option<&str>,
     ) -> Result<Reveal, AppError> {
+        self.check_not_ended(id).await?;
         let is_repeated = match idempotency_key {
             Some(key) => self.announce_vote(visit, id, winner, key).await?,
             None => false,
@@ -315,12 +335,18 @@ impl App {
         // Taken before the store is read: an answer that ends in between is then in the store, not lost between the two.
         let live = self.live().answers(id);
         let battle = self.own_battle(visit, id).await?;
-        Ok(BattleView::new(
+        self.check_not_ended(id).await?;
+        let notices = self.notices(&battle).await?;
+        let mut view = BattleView::new(
             battle,
             &live,
             self.models(),
             self.config().raw.limits.turns_max,
-        ))
+        );
+        for (turn, notices) in view.turns.iter_mut().zip(notices) {
+            turn.notices = notices;
+        }
+        Ok(view)
     }
 
     /// The picture of a battle.
@@ -334,6 +360,7 @@ impl App {
         id: BattleId,
     ) -> Result<Option<StoredImage>, AppError> {
         let battle = self.own_battle(visit, id).await?;
+        self.check_not_ended(id).await?;
         match battle.turns.iter().find_map(|turn| turn.image) {
             Some(image) => self.store().image(image).await.map_err(AppError::Store),
             None => Ok(None),
@@ -346,10 +373,15 @@ impl App {
     ///
     /// [`AppError::Store`].
     pub async fn open_battle(&self, visit: VisitId) -> Result<Option<BattleId>, AppError> {
-        self.store()
+        let open = self
+            .store()
             .open_battle(visit)
             .await
-            .map_err(AppError::Store)
+            .map_err(AppError::Store)?;
+        match open {
+            Some(id) if self.store().is_ended(id).await.map_err(AppError::Store)? => Ok(None),
+            open => Ok(open),
+        }
     }
 
     /// A visit's battles, newest first.
@@ -423,6 +455,14 @@ impl App {
         Ok(())
     }
 
+    async fn check_not_ended(&self, id: BattleId) -> Result<(), AppError> {
+        if self.store().is_ended(id).await.map_err(AppError::Store)? {
+            Err(AppError::ConversationEnded)
+        } else {
+            Ok(())
+        }
+    }
+
     fn check_not_stopping(&self) -> Result<(), AppError> {
         if self.inner.stopping.is_cancelled() {
             Err(AppError::Stopping)
@@ -432,15 +472,22 @@ impl App {
     }
 
     async fn keep_image(&self, image: NormalisedImage) -> Result<ImageId, AppError> {
-        let meta = image_meta(&image, None, self.inner.clock.now());
-        self.store()
+        let meta = image_meta(&image, image.legacy_md5, self.inner.clock.now());
+        let hashes = image_hashes(&image);
+        let id = self
+            .store()
             .put_image(image.bytes, &meta)
             .await
-            .map_err(AppError::Store)
+            .map_err(AppError::Store)?;
+        self.store()
+            .keep_image_hashes(id, &hashes)
+            .await
+            .map_err(AppError::Store)?;
+        Ok(id)
     }
 
     /// Runs `work` to its end even when whoever asked for it has gone: a battle that is stored is also answered.
-    async fn to_its_end<T: Send + 'static>(
+    pub(super) async fn to_its_end<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, AppError>> + Send + 'static,
     ) -> Result<T, AppError> {
@@ -496,6 +543,13 @@ impl App {
             .map_err(AppError::Store)?
             .ok_or(AppError::UnknownBattle)?;
         let image = match battle.turns.iter().find_map(|turn| turn.image) {
+            // The last word before a picture goes out: without a complete "allow" under the rules in force it does not.
+            Some(image) if !self.is_allowed(image).await? => {
+                return Err(AppError::NotScreened {
+                    is_picture: true,
+                    retry_after_s: RETRY_UNDECIDED_S,
+                });
+            }
             Some(image) => self.store().image(image).await.map_err(AppError::Store)?,
             None => None,
         };

@@ -3,7 +3,7 @@
 use agon_content::image::ImageError;
 use agon_domain::{Finish, Side, sampling::DrawError};
 
-use crate::app::Reveal;
+use crate::app::{Reveal, screening::gate::RefusalClass};
 
 /// Why a verb was not done: a list of what the caller may do about it.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,35 @@ pub enum AppError {
     /// The prompt holds a character that cannot be kept.
     #[error("the prompt holds a NUL character")]
     PromptUnprintable,
+    /// Screening refuses the content.
+    #[error("{}", class.message())]
+    ContentRefused {
+        /// As far as its sender is told.
+        class: RefusalClass,
+    },
+    /// The content could not be screened now.
+    #[error("the {} could not be checked, so it was not sent", content(*is_picture))]
+    NotScreened {
+        /// Whether it is a picture; otherwise it is a text.
+        is_picture: bool,
+        /// When it is welcome again, in seconds.
+        retry_after_s: u64,
+    },
+    /// The content is of a form that cannot be screened.
+    #[error("the {} cannot be checked, so it was not sent", content(*is_picture))]
+    CannotBeScreened {
+        /// Whether it is a picture; otherwise it is a text.
+        is_picture: bool,
+    },
+    /// The battle was ended.
+    #[error("this conversation has ended")]
+    ConversationEnded,
+    /// Too much content of this visit was refused in a short time.
+    #[error("too much was refused in a short time")]
+    TooManyRefusals {
+        /// When something new is welcome, in seconds.
+        retry_after_s: u64,
+    },
     /// The image was refused.
     #[error("the image was refused")]
     Image(#[source] ImageError),
@@ -100,4 +129,8 @@ pub enum AppError {
         /// Why it failed.
         source: anyhow::Error,
     },
+}
+
+const fn content(is_picture: bool) -> &'static str {
+    if is_picture { "picture" } else { "text" }
 }

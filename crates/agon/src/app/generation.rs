@@ -15,7 +15,7 @@ use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 use crate::{
     app::{App, AppError, live::Phase},
-    config::Secret,
+    config::{Secret, screening::AnswerScreening},
 };
 
 /// The first pause before an answer's end is written again when the store fails, in milliseconds; it doubles.
@@ -91,8 +91,10 @@ impl App {
         self.inner.tasks.spawn(async move {
             let outcome = match provider {
                 Some(provider) => {
-                    app.follow(&provider, request, seed, battle_side(key), secret.as_ref())
-                        .await
+                    let outcome = app
+                        .follow(&provider, request, seed, battle_side(key), secret.as_ref())
+                        .await;
+                    app.screened(outcome).await
                 }
                 None => Outcome::failed(ProviderError::new(
                     agon_providers::ErrorKind::Configuration,
@@ -153,7 +155,27 @@ impl App {
         request
     }
 
-    /// Reads the answer to its end and shows it as it comes.
+    /// The answer as screening lets it be kept: as it is, or withheld when it is to be blocked or could not be looked at.
+    async fn screened(&self, outcome: Outcome) -> Outcome {
+        if outcome.text.is_empty() {
+            return outcome;
+        }
+        match self.answer_screening() {
+            AnswerScreening::Off => outcome,
+            AnswerScreening::Log => {
+                self.admits_answer(&outcome.text).await;
+                outcome
+            }
+            AnswerScreening::Block if self.admits_answer(&outcome.text).await => outcome,
+            AnswerScreening::Block => Outcome {
+                text: String::new(),
+                finish: Finish::Filtered,
+                ..outcome
+            },
+        }
+    }
+
+    /// Reads the answer to its end and shows it as it comes, unless answers are screened before they are shown.
     async fn follow(
         &self,
         provider: &Provider,
@@ -165,6 +187,7 @@ impl App {
         let started = Instant::now();
         let mut text = String::new();
         let mut first_token = None;
+        let is_held_back = self.answer_screening() == AnswerScreening::Block;
         let mut events = provider.generate(request, seed);
         while let Some(event) = events.next().await {
             match event {
@@ -195,7 +218,9 @@ impl App {
                         };
                     }
                     self.live().update(battle, side, |answer| {
-                        answer.text.push_str(&piece);
+                        if !is_held_back {
+                            answer.text.push_str(&piece);
+                        }
                         answer.phase = Phase::Streaming;
                     });
                 }

@@ -26,6 +26,11 @@ impl ImagePool {
         }
     }
 
+    /// What a picture may cost.
+    pub const fn limits(&self) -> ImageLimits {
+        self.limits
+    }
+
     /// Turns an upload into the one form that is kept, shown to models and published.
     ///
     /// # Errors

@@ -39,6 +39,8 @@ pub struct TurnView {
     pub prompt: String,
     /// The image shown with it.
     pub image: Option<ImageId>,
+    /// What screening tells the voter of them, in sentences.
+    pub notices: Vec<&'static str>,
     /// The answers.
     pub answers: Sides<AnswerView>,
 }
@@ -248,6 +250,7 @@ impl BattleView {
                 TurnView {
                     prompt: turn.prompt,
                     image: turn.image,
+                    notices: Vec::new(),
                     answers: Sides {
                         a: answer(Side::A, a),
                         b: answer(Side::B, b),

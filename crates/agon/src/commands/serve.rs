@@ -2,19 +2,24 @@
 
 use std::{collections::BTreeMap, io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
-use agon_domain::{Clock as _, SystemClock};
-use agon_store::Store;
+use agon_domain::{Clock as _, FindingKind, Purpose, SystemClock};
+use agon_store::{CaseState, Store};
 use anyhow::Context as _;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use rand::{TryRng as _, rngs::SysRng};
 use tokio::net::TcpListener;
 
 use crate::{
-    app::{App, AppParts, Terms, providers},
+    app::{
+        App, AppParts, Terms, providers,
+        quarantine::Custodians,
+        screening::{Coverage, Screener, Standing},
+    },
     cli::{GlobalArgs, ServeArgs},
     config::{Config, ConfigError},
     exit_code::CommandError,
-    http, telemetry,
+    http::{self, health::coverage_json},
+    telemetry,
 };
 
 /// How long answers may go on after a signal to stop, in seconds.
@@ -34,8 +39,10 @@ pub fn run(global: &GlobalArgs, args: ServeArgs) -> Result<(), CommandError> {
         config.bind = bind;
     }
     if args.check_config {
-        // Models are built too, so that what is printed would start.
+        // Models and detectors are built too, so that what is printed would start.
         providers::build(&config).map_err(config_error)?;
+        Screener::from_config(&config, Arc::new(SystemClock), None).map_err(CommandError::usage)?;
+        Custodians::from_config(&config).map_err(CommandError::usage)?;
         return print_config(&config, global.json);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -117,6 +124,16 @@ async fn serve(config: Config, global: &GlobalArgs) -> Result<(), CommandError> 
             "answers were interrupted by the last stop; they can be asked for again"
         );
     }
+    let custodians = Custodians::from_config(&config).map_err(CommandError::usage)?;
+    let screener = {
+        let (config, store) = (config.clone(), store.clone());
+        tokio::task::spawn_blocking(move || {
+            Screener::from_config(&config, Arc::new(SystemClock), Some(store))
+        })
+        .await
+        .context("detectors could not be loaded")?
+        .map_err(CommandError::usage)?
+    };
     let voter_key = store.voter_key(random_bytes()?).await?;
     let listener = TcpListener::bind(&config.bind)
         .await
@@ -131,11 +148,26 @@ async fn serve(config: Config, global: &GlobalArgs) -> Result<(), CommandError> 
         terms,
         models,
         store: store.clone(),
+        screener,
+        custodians,
         clock: Arc::new(SystemClock),
         seed: random_bytes()?,
         voter_key,
         metrics: Some(start_metrics()?),
     });
+    // How many there are is all that is said of them, and only here: nothing tells of a case when it is sealed.
+    let n_cases_waiting = store
+        .cases()
+        .await?
+        .iter()
+        .filter(|case| !matches!(case.state, CaseState::Reported | CaseState::Destroyed))
+        .count();
+    if n_cases_waiting > 0 {
+        tracing::warn!(
+            n_cases_waiting,
+            "sealed cases wait for their custodians: `agon quarantine list`"
+        );
+    }
     if global.json {
         announce_to_programs(&app, address, &data_dir)?;
     } else if !global.quiet {
@@ -199,9 +231,44 @@ fn announce(
             "  note: fewer than two models can see images (vision = true); battles are text only\n",
         );
     }
-    text.push_str("  screening: none yet. Uploaded content is not checked by any detector.\n  stop with Ctrl-C\n");
+    text.push_str(&announced_screening(app.screener().coverage()));
+    text.push_str("  stop with Ctrl-C\n");
     std::io::stderr().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// What is looked for in chats, by whom, and what is not.
+fn announced_screening(coverage: &Coverage) -> String {
+    let listed = |kinds: Vec<FindingKind>| {
+        kinds
+            .iter()
+            .map(|kind| kind.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let covered: Vec<FindingKind> = coverage.with(Purpose::Chat, Standing::Covered).collect();
+    let mut text = if covered.is_empty() {
+        "  screening: OFF. Nothing that is sent is looked at by any detector.\n".to_owned()
+    } else {
+        format!("  screening: {}\n", listed(covered))
+    };
+    for (standing, words) in [
+        (
+            Standing::Missing,
+            "  WARNING: required, and nothing looks for it, so that nothing it is about can be sent",
+        ),
+        (
+            Standing::NotInstalled,
+            "  not screened, nothing looks for it",
+        ),
+        (Standing::SwitchedOff, "  not screened, switched off"),
+    ] {
+        let kinds: Vec<FindingKind> = coverage.with(Purpose::Chat, standing).collect();
+        if !kinds.is_empty() {
+            text.push_str(&format!("{words}: {}\n", listed(kinds)));
+        }
+    }
+    text
 }
 
 /// The same as one JSON document on standard output, for whatever started the server.
@@ -215,7 +282,7 @@ fn announce_to_programs(
         "data_dir": data_dir,
         "demo": app.is_demo(),
         "n_models": app.models().len(),
-        "screened": false,
+        "screening": coverage_json(app.screener().coverage()),
     });
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{document}")?;

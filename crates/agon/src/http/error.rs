@@ -85,6 +85,11 @@ pub const CODES: &[(&str, u16, &str)] = &[
         "the terms have to be accepted first",
     ),
     (
+        "conversation_ended",
+        409,
+        "the battle was ended; nothing can be added to it",
+    ),
+    (
         "cross_site",
         403,
         "the request comes from another site's page",
@@ -134,7 +139,27 @@ pub const CODES: &[(&str, u16, &str)] = &[
         "fewer than two models can take part in this battle",
     ),
     ("not_found", 404, "there is nothing at this address"),
+    (
+        "not_screenable",
+        422,
+        "the picture or the text has a form that cannot be screened; nothing was sent",
+    ),
+    (
+        "not_screened",
+        503,
+        "the picture or the text could not be screened now; nothing was sent",
+    ),
     ("nothing_to_retry", 409, "no answer failed"),
+    (
+        "personal_data",
+        422,
+        "the text or the picture seems to hold personal data; nothing was sent",
+    ),
+    (
+        "picture_refused",
+        422,
+        "the picture cannot be used in this arena; nothing was sent",
+    ),
     (
         "plot_too_large",
         422,
@@ -154,6 +179,16 @@ pub const CODES: &[(&str, u16, &str)] = &[
     ),
     ("still_answering", 409, "an answer is not complete yet"),
     ("stopping", 503, "the arena is stopping"),
+    (
+        "text_refused",
+        422,
+        "the text cannot be used in this arena; nothing was sent",
+    ),
+    (
+        "too_many_refusals",
+        429,
+        "screening refused too much in a short time; `Retry-After` says when something new is welcome",
+    ),
     (
         "too_many_turns",
         409,
@@ -210,6 +245,30 @@ impl From<AppError> for ApiError {
                 .with_hint("Shorten it; nothing is cut off silently."),
             AppError::PromptUnprintable => Self::new("prompt_unprintable", message)
                 .with_hint("Remove it; it is not visible text."),
+            AppError::ContentRefused { class } => {
+                Self::new(class.code(), message).with_hint(class.hint())
+            }
+            AppError::NotScreened { retry_after_s, .. } => {
+                let mut error = Self::new("not_screened", message)
+                    .with_hint("Nothing was sent or kept. Try again later.");
+                error.retry_after_s = Some(retry_after_s);
+                error
+            }
+            AppError::CannotBeScreened { is_picture } => Self::new("not_screenable", message)
+                .with_hint(if is_picture {
+                    "Nothing was sent or kept. Choose another picture."
+                } else {
+                    "Nothing was sent or kept. Write it differently."
+                }),
+            AppError::ConversationEnded => {
+                Self::new("conversation_ended", message).with_hint("Start a new battle.")
+            }
+            AppError::TooManyRefusals { retry_after_s } => {
+                let mut error = Self::new("too_many_refusals", message)
+                    .with_hint(format!("Try again in {retry_after_s} s."));
+                error.retry_after_s = Some(retry_after_s);
+                error
+            }
             AppError::Image(error) => Self::new(error.code(), error.voter_message()),
             AppError::UploadTooLarge { .. } => {
                 Self::new("upload_too_large", message).with_hint("Send a smaller image.")

@@ -8,4 +8,5 @@ mod durability;
 mod images;
 mod leaderboard;
 mod load;
+mod screening;
 mod streams;

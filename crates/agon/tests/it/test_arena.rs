@@ -3,7 +3,11 @@
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use agon::{
-    app::{App, AppParts, Terms},
+    app::{
+        App, AppParts, Terms,
+        quarantine::Custodians,
+        screening::{Detectors, Screener},
+    },
     config::Config,
     http,
 };
@@ -101,14 +105,36 @@ impl TestArena {
         toml: &str,
         store: Store,
     ) -> Self {
+        let config = config(toml, Path::new("unused"));
+        let detectors = agon::app::screening::build::detectors(&config).unwrap();
+        Self::screened(models, config, store, detectors).await
+    }
+
+    /// An arena with these detectors.
+    pub(crate) async fn screened(
+        models: Vec<(Model, Provider)>,
+        config: Config,
+        store: Store,
+        detectors: Detectors,
+    ) -> Self {
         let clock = ManualClock::new(START.parse().unwrap());
+        let screener = Screener::new(
+            &config,
+            detectors,
+            Arc::new(clock.clone()),
+            Some(store.clone()),
+        );
+        // An arena that starts again on its store draws other ids.
+        let seed = 7 + store.counts().await.unwrap().visits as u8;
         let app = App::new(AppParts {
-            config: config(toml, Path::new("unused")),
+            screener,
+            custodians: Custodians::from_config(&config).unwrap(),
+            config,
             terms: Terms::built_in(),
             models,
             store,
             clock: Arc::new(clock.clone()),
-            seed: [7; 32],
+            seed: [seed; 32],
             voter_key: [1; 32],
             metrics: None,
         });

@@ -44,6 +44,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
 
 /// Heavy dependencies, each with the crates that may use it outside tests: one, unless `ARCHITECTURE.md` says why not.
 const OWNERS: &[(&str, &[&str])] = &[
+    ("age", &["agon"]),
     ("arrow-array", &["agon-dataset"]),
     ("arrow-buffer", &["agon-dataset"]),
     ("arrow-schema", &["agon-dataset"]),

@@ -42,9 +42,9 @@ pub struct StartBattleForm {
         (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 413, description = "`image_too_large`, `upload_too_large`", body = ErrorBody),
         (status = 415, description = "`image_unsupported`", body = ErrorBody),
-        (status = 422, description = "`prompt_empty`, `prompt_too_long`, `prompt_unprintable`, `image_broken`, `image_empty`, `image_too_many_pixels`, `image_side_too_long`, `image_too_costly`, `image_cannot_fit`", body = ErrorBody),
-        (status = 429, description = "`rate_limited`", body = ErrorBody),
-        (status = 503, description = "`busy`, `no_pair`, `stopping`", body = ErrorBody),
+        (status = 422, description = "`prompt_empty`, `prompt_too_long`, `prompt_unprintable`, `image_broken`, `image_empty`, `image_too_many_pixels`, `image_side_too_long`, `image_too_costly`, `image_cannot_fit`, `picture_refused`, `personal_data`, `text_refused`, `not_screenable`", body = ErrorBody),
+        (status = 429, description = "`rate_limited`, `too_many_refusals`", body = ErrorBody),
+        (status = 503, description = "`busy`, `no_pair`, `not_screened`, `stopping`", body = ErrorBody),
     ))]
 pub async fn start(
     State(app): State<App>,
@@ -81,6 +81,7 @@ pub async fn list(State(app): State<App>, visitor: Visitor) -> Result<Json<Battl
         (status = 200, description = "The battle with its answers as far as they came", body = BattleBody),
         (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
+        (status = 409, description = "`conversation_ended`", body = ErrorBody),
     ))]
 pub async fn show(
     State(app): State<App>,
@@ -97,10 +98,10 @@ pub async fn show(
         (status = 201, description = "Asked", body = BattleBody),
         (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
-        (status = 409, description = "`already_voted`, `still_answering`, `answer_incomplete`, `too_many_turns`", body = ErrorBody),
-        (status = 422, description = "`prompt_empty`, `prompt_too_long`, `prompt_unprintable`", body = ErrorBody),
-        (status = 429, description = "`rate_limited`", body = ErrorBody),
-        (status = 503, description = "`busy`, `stopping`", body = ErrorBody),
+        (status = 409, description = "`already_voted`, `still_answering`, `answer_incomplete`, `too_many_turns`, `conversation_ended`", body = ErrorBody),
+        (status = 422, description = "`prompt_empty`, `prompt_too_long`, `prompt_unprintable`, `picture_refused`, `personal_data`, `text_refused`, `not_screenable`", body = ErrorBody),
+        (status = 429, description = "`rate_limited`, `too_many_refusals`", body = ErrorBody),
+        (status = 503, description = "`busy`, `not_screened`, `stopping`", body = ErrorBody),
     ))]
 pub async fn add_turn(
     State(app): State<App>,
@@ -121,9 +122,9 @@ pub async fn add_turn(
         (status = 202, description = "Asked again", body = BattleBody),
         (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
-        (status = 409, description = "`nothing_to_retry`, `already_voted`", body = ErrorBody),
+        (status = 409, description = "`nothing_to_retry`, `already_voted`, `conversation_ended`", body = ErrorBody),
         (status = 429, description = "`rate_limited`", body = ErrorBody),
-        (status = 503, description = "`busy`, `stopping`", body = ErrorBody),
+        (status = 503, description = "`busy`, `not_screened`, `stopping`", body = ErrorBody),
     ))]
 pub async fn retry(
     State(app): State<App>,
@@ -150,7 +151,7 @@ pub async fn retry(
         (status = 400, description = "`bad_request`", body = ErrorBody),
         (status = 403, description = "`consent_required`, `cross_site`", body = ErrorBody),
         (status = 404, description = "`unknown_battle`", body = ErrorBody),
-        (status = 409, description = "`already_voted` with the first vote, `still_answering`, `answer_incomplete`, `idempotency_key_reused`", body = ErrorBody),
+        (status = 409, description = "`already_voted` with the first vote, `still_answering`, `answer_incomplete`, `idempotency_key_reused`, `conversation_ended`", body = ErrorBody),
     ))]
 pub async fn vote(
     State(app): State<App>,

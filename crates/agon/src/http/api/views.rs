@@ -75,6 +75,8 @@ pub struct TurnBody {
     pub prompt: String,
     /// Where the image shown with it can be fetched, by the same visit.
     pub image_url: Option<String>,
+    /// What screening says of prompt and image that went on, in sentences; mostly nothing.
+    pub notices: Vec<String>,
     /// The answers by side.
     pub answers: AnswersBody,
 }
@@ -182,6 +184,11 @@ impl From<BattleView> for BattleBody {
             .map(|turn| TurnBody {
                 prompt: turn.prompt,
                 image_url: turn.image.map(|_| format!("/battle/{id}/image")),
+                notices: turn
+                    .notices
+                    .iter()
+                    .map(|notice| (*notice).to_owned())
+                    .collect(),
                 answers: AnswersBody {
                     a: turn.answers.a.into(),
                     b: turn.answers.b.into(),

@@ -42,6 +42,7 @@ struct Turn {
     number: usize,
     prompt: String,
     has_image: bool,
+    notices: Vec<&'static str>,
     panes: [Pane; 2],
 }
 
@@ -129,6 +130,7 @@ impl Turn {
             number: idx + 1,
             prompt: turn.prompt,
             has_image: turn.image.is_some(),
+            notices: turn.notices,
             panes: [a, b],
         }
     }
@@ -431,6 +433,7 @@ mod tests {
             started_at: Timestamp::UNIX_EPOCH,
             turns: vec![TurnView {
                 prompt: "<b>what</b> is this?".to_owned(),
+                notices: Vec::new(),
                 image: None,
                 answers: Sides { a, b },
             }],
