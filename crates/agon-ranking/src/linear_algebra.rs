@@ -480,9 +480,34 @@ fn tile(x: [&[f64]; TALL], y: [&[f64]; BROAD]) -> [[f64; BROAD]; TALL] {
     })
 }
 
+/// Takes the parts along unit vectors, which follow each other in `basis`, away from a vector.
+pub(crate) fn make_orthogonal(vector: &mut [f64], basis: &[f64]) {
+    wide::run(MakeOrthogonal { vector, basis });
+}
+
+struct MakeOrthogonal<'a> {
+    vector: &'a mut [f64],
+    basis: &'a [f64],
+}
+
+impl Work for MakeOrthogonal<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { vector, basis } = self;
+        for own in basis.chunks_exact(vector.len().max(1)) {
+            let part = dot(own, vector);
+            for (x, own) in vector.iter_mut().zip(own) {
+                *x -= part * own;
+            }
+        }
+    }
+}
+
 /// Inner product in four interleaved sums, which the compiler can keep in vector registers.
 #[inline(always)]
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let (x_chunks, x_rest) = x.as_chunks::<4>();
     let (y_chunks, y_rest) = y.as_chunks::<4>();
     let mut sums = [0.0; 4];

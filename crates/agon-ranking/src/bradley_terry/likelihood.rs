@@ -3,9 +3,8 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use super::design::{
-    Design, Run, Sums, Terms, both_probabilities, exp_of_negative, ln_1p_of_share,
-};
+use super::design::{Design, Run, Sums, Terms};
+use super::elementary::{both_probabilities, exp_of_negative, ln_1p_of_share};
 use super::newton::{CHORD, Workspace};
 use super::{Certificate, Fit, FitOptions, Information, Start};
 use crate::Error;

@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
+use crate::bradley_terry::sigmoid;
 use crate::{Columns, Comparison, FitOptions, fit};
 
 fn fitted(comparisons: &Comparisons) -> Fit {

@@ -59,13 +59,14 @@ pub(super) fn boards(
 /// Only for settings under which counts by pair are enough and the plain model is fitted.
 pub(super) fn boards_again(
     part: &Part<'_>,
-    sided: &[agon_ranking::Comparison],
+    sides: &agon_ranking::influence::Sides,
     input: &FitInput,
     previous: Option<&agon_ranking::Leaderboard>,
     category: &str,
     run: &Run<'_>,
 ) -> Result<(Vec<LeaderboardBody>, agon_ranking::Leaderboard), RankError> {
-    let (mut boards, leaderboard) = bradley_terry::boards_of(part, run, sided, input, previous)?;
+    let (mut boards, leaderboard) =
+        bradley_terry::boards_of(part, run, input, Some(sides), previous)?;
     finish(&mut boards, part, category, run)?;
     Ok((boards, leaderboard))
 }
