@@ -305,29 +305,31 @@ pub fn side_bias_of_fit(fitted: &Fitted, sides: &Sides, level: f64) -> Result<Si
         });
     }
     let highest = fitted.models.last().map_or(0, |&last| last + 1);
-    let mut position = vec![None; highest];
-    for (local, &model) in fitted.models.iter().enumerate() {
-        position[model] = Some(local);
+    let mut position = vec![u32::MAX; highest];
+    for (local, &model) in (0..).zip(&fitted.models) {
+        position[model] = local;
     }
-    let local = |model: u32| position.get(model as usize).copied().flatten();
-    // The pairs inside the fit, as positions in the sides and as models of the fit.
-    let mut inside: Vec<(usize, usize, usize)> = Vec::with_capacity(sides.pairs.len());
-    for (idx, &(i, j)) in sides.pairs.iter().enumerate() {
-        if let (Some(i), Some(j)) = (local(i), local(j)) {
-            inside.push((idx, i, j));
+    let local = |model: u32| position.get(model as usize).copied().unwrap_or(u32::MAX);
+    // The pairs inside the fit: their positions in the sides, and their models in the fit.
+    let mut inside: Vec<[u32; 3]> = Vec::with_capacity(sides.pairs.len());
+    for (idx, &(i, j)) in (0..).zip(&sides.pairs) {
+        let (i, j) = (local(i), local(j));
+        if i != u32::MAX && j != u32::MAX {
+            inside.push([idx, i, j]);
         }
     }
-    if inside.is_empty() {
+    let inside = || inside.iter().map(|inside| inside.map(|idx| idx as usize));
+    if inside().next().is_none() {
         return Err(Error::NoBattles);
     }
     let strengths = &fit.strengths;
-    let log_odds = inside.iter().map(|&(_, i, j)| strengths[i] - strengths[j]);
+    let log_odds = inside().map(|[_, i, j]| strengths[i] - strengths[j]);
     let (mut first, mut second) = (log_odds.collect::<Vec<f64>>(), Vec::new());
     probabilities(&mut first, &mut second);
 
     let mut explained = vec![0.0; n_models];
     let mut unexplained = 0.0;
-    for (&(idx, i, j), (p, q)) in inside.iter().zip(first.iter().zip(&second)) {
+    for ([idx, i, j], (p, q)) in inside().zip(first.iter().zip(&second)) {
         let [forward, backward] = sides.sums[idx].map(|sums| sums.mass());
         // What stands on side A and on side B in turn says nothing of the side.
         let information = (forward - backward) * p * q;
@@ -356,7 +358,7 @@ pub fn side_bias_of_fit(fitted: &Fitted, sides: &Sides, level: f64) -> Result<Si
 
     let (mut score, mut information, mut meat) = (0.0, 0.0, 0.0);
     let (mut points, mut mass) = (0.0, 0.0);
-    for (&(idx, i, j), (&p, &q)) in inside.iter().zip(first.iter().zip(&second)) {
+    for ([idx, i, j], (&p, &q)) in inside().zip(first.iter().zip(&second)) {
         let difference = explained[i] - explained[j];
         let sums = &sides.sums[idx];
         let squares = sides.squares.get(idx).unwrap_or(sums);

@@ -377,8 +377,9 @@ fn battles_of_pairs(pairs: &[CountedPair], on_board: &[bool]) -> Vec<u64> {
     let is_inside = |model: u32| on_board[model as usize];
     let inside = pairs
         .iter()
-        .filter(|((a, b), counts)| is_inside(*a) && is_inside(*b) && counts.total() > 0)
-        .map(|&((a, b), counts)| ((a.min(b), a.max(b)), counts.total()));
+        .filter(|((a, b), _)| is_inside(*a) && is_inside(*b))
+        .map(|&((a, b), counts)| ((a.min(b), a.max(b)), counts.total()))
+        .filter(|&(_, battles)| battles > 0);
     let n_models = on_board.len();
     if n_models.saturating_mul(n_models) <= pairs.len().saturating_mul(TABLE_SHARE) {
         let mut table = vec![0; n_models * n_models];
