@@ -16,6 +16,8 @@ const LANES: usize = 4;
 const BLOCK: usize = 512;
 /// Rows that one thread takes at a time; a longer run is cut into several.
 const SHARD: usize = 1 << 14;
+/// Numbers to be looked at, features included, from which on a second thread gains more than it costs to begin.
+const THREADED: usize = 1 << 16;
 
 #[inline(always)]
 fn add(sum: &mut [f64; LANES], x: [f64; LANES]) {
@@ -154,6 +156,15 @@ impl<'a> Design<'a> {
         self.features.len()
     }
 
+    /// Threads that are worth beginning.
+    fn n_threads(&self) -> usize {
+        if self.n_rows() * (1 + self.n_features()) < THREADED {
+            1
+        } else {
+            self.n_threads.max(1)
+        }
+    }
+
     /// Adds a row at the end of the last run or as a new one.
     pub(super) fn push(&mut self, i: u32, j: u32, features: &[f64]) {
         for (column, &value) in self.features.iter_mut().zip(features) {
@@ -223,7 +234,7 @@ impl<'a> Design<'a> {
         sums.by_shard.resize(shards.len() * shard_width, 0.0);
         let mut parts = Vec::new();
         let (mut runs_left, mut shards_left) = (&mut sums.by_run[..], &mut sums.by_shard[..]);
-        let each = shards.len().div_ceil(self.n_threads.max(1)).max(1);
+        let each = shards.len().div_ceil(self.n_threads()).max(1);
         for shards in shards.chunks(each) {
             let n_runs = shards.last().map_or(0, |shard| shard.end) - shards[0].start;
             let (by_run, after) = std::mem::take(&mut runs_left).split_at_mut(n_runs * width);
@@ -256,7 +267,7 @@ impl<'a> Design<'a> {
     /// Sum of the residuals of all rows.
     pub(crate) fn total<T: Terms>(&self, terms: &T, parameters: &[f64]) -> f64 {
         let shards = self.shards();
-        let each = shards.len().div_ceil(self.n_threads.max(1)).max(1);
+        let each = shards.len().div_ceil(self.n_threads()).max(1);
         let mut totals = vec![0.0; shards.len()];
         let parts = shards.chunks(each).zip(totals.chunks_mut(each));
         let parts = parts.map(|(shards, totals)| TotalPart {

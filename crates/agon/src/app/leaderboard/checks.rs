@@ -113,7 +113,7 @@ pub(super) fn panel(input: &CheckInput<'_>, effort: Effort, n_threads: Threads) 
     let fit = input.of_fit();
     // What takes longest, several at a time.
     let mut of_fit = fit.map_or_else(Vec::new, |fit| {
-        let pieces: [&(dyn Fn() -> Vec<Check> + Sync); 6] = [
+        let pieces: [&(dyn Fn() -> Vec<Check> + Sync); 7] = [
             &|| fit::conditioned(fit.fitted).into_iter().collect(),
             &|| fit::predictions(input, &fit, effort),
             &|| fit::errors(&fit, effort).into_iter().collect(),
@@ -123,9 +123,11 @@ pub(super) fn panel(input: &CheckInput<'_>, effort: Effort, n_threads: Threads) 
                 Effort::Quick => Vec::new(),
                 Effort::Full => influence::panel(input, &fit),
             },
+            &|| vec![pairs(input)],
         ];
-        threads::for_each(&[5, 1, 2, 3, 0, 4], n_threads, |piece| pieces[piece]())
+        threads::for_each(&[5, 1, 0, 3, 6, 2, 4], n_threads, |piece| pieces[piece]())
     });
+    let met = of_fit.pop().unwrap_or_else(|| vec![pairs(input)]);
     if let Some(fit) = &fit {
         checks.push(fit::converged(fit.fitted));
     }
@@ -133,7 +135,7 @@ pub(super) fn panel(input: &CheckInput<'_>, effort: Effort, n_threads: Threads) 
     checks.extend(of_fit.into_iter().flatten());
     checks.extend(intervals(input));
     checks.push(enough_battles(input));
-    checks.push(pairs(input));
+    checks.extend(met);
     checks.extend(all_models_compared(input));
     checks.extend(later.into_iter().flatten());
     checks
