@@ -364,18 +364,18 @@ def bench(name: str, case: Case, file: pathlib.Path, contenders: list[Contender]
 
 def linearity(command: list[str], files: list[tuple[Votes, pathlib.Path]], rounds: int) -> None:
     print("\n### Linear in battles, 100 models\n")
-    print("| battles | plain | per million | with style control | per million | peak memory |")
-    print("|---|---|---|---|---|---|")
+    print("| battles | plain: wall | CPU | CPU per million | style control: wall | CPU | CPU per million | peak memory |")
+    print("|---|---|---|---|---|---|---|---|")
     for votes, file in files:
         contenders = [Contender("agon", command), Contender("agon", [*command, *STYLE])]
         run_rounds(f"linear {votes.rows:,}", contenders, file, rounds)
         cells = [f"{votes.rows:,}"]
         for contender in contenders:
             if contender.failure:
-                cells += [contender.failure, "–"]
+                cells += [contender.failure, "–", "–"]
             else:
-                wall = contender.median("wall")
-                cells += [seconds(wall), seconds(wall * 1e6 / votes.rows)]
+                cpu = contender.median("cpu")
+                cells += [seconds(contender.median("wall")), seconds(cpu), seconds(cpu * 1e6 / votes.rows)]
         peaks = [contender.median("peak") for contender in contenders if not contender.failure]
         cells.append(f"{max(peaks) / 1e6:.0f} MB" if peaks else "–")
         print("| " + " | ".join(cells) + " |", flush=True)

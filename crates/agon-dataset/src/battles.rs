@@ -134,7 +134,7 @@ pub struct Battles {
     pub slices: Vec<SliceColumn>,
     /// The weights, when asked for; NaN where missing.
     pub weights: Option<Vec<f64>>,
-    /// The first text in the column of weights that is no number. Of Parquet it is not known.
+    /// The first value in the column of weights that is no finite number.
     pub first_text_weight: Option<Place>,
 }
 
@@ -155,7 +155,7 @@ pub struct FeatureColumn {
     pub n_refused: u64,
     /// The first million of them.
     pub refused: Vec<RefusedNumbers>,
-    /// The first text in one of its columns that is no number. Of Parquet it is not known.
+    /// The first value in one of its columns that is no finite number.
     pub first_text: Option<Place>,
 }
 

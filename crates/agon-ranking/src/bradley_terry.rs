@@ -4,6 +4,7 @@
 
 mod conjugate_gradients;
 mod design;
+mod elementary;
 mod information;
 mod likelihood;
 mod newton;
@@ -15,6 +16,7 @@ use crate::comparisons::Comparisons;
 use crate::components::Components;
 use crate::linear_algebra::Matrix;
 pub(crate) use design::Design;
+pub(crate) use elementary::{probabilities, saturated_log_likelihood};
 pub(crate) use information::Information;
 pub(crate) use likelihood::{Likelihood, SquaredScores, SquaredScoresOfPairs};
 pub(crate) use newton::{CHORD, Workspace};

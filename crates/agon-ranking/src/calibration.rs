@@ -1,10 +1,11 @@
 //! Whether a fit describes the votes: predicted against observed win rates, deviance, dispersion, condition.
 
 use crate::Error;
-use crate::bradley_terry::{Fit, sigmoid};
-use crate::comparisons::{Cell, Comparisons, Pair};
+use crate::bradley_terry::{Fit, probabilities, saturated_log_likelihood};
+use crate::comparisons::{Comparisons, GROUPS_AT_A_TIME, Group};
 use crate::interval::critical_value;
-use crate::linear_algebra::Matrix;
+use crate::leaderboard::Fitted;
+use crate::linear_algebra::{dot, make_orthogonal};
 
 /// How well a fit describes the battles it was made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,75 +162,34 @@ pub fn calibration(
     if comparisons.is_empty() {
         return Err(Error::NoBattles);
     }
-    let mut tallies = vec![Tally::default(); bins];
-    let mut pairs: Vec<PairFit> = Vec::new();
-    let mut pair = Tally::default();
-    let mut pearson = 0.0;
-    let mut groups = 0_i64;
-    for group in comparisons.groups() {
-        groups += 1;
-        let first = comparisons.cell_of(
-            Pair {
-                i: group.i,
-                j: group.j,
-                end: group.end,
-            },
-            group.start,
-        );
-        let p = predicted(fit, &first, comparisons.features_of(group.start));
-        let mut tally = Tally::default();
-        for cell in group.cells(comparisons) {
-            tally.battles = tally.battles.saturating_add(cell.count);
-            tally.mass += cell.mass();
-            tally.squares += cell.mass() * cell.weight;
-            tally.score += cell.mass() * cell.outcome;
+    let mut sums = PairSums::new(bins, comparisons.pairs().len());
+    let mut all_groups = comparisons.groups();
+    let (mut groups, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        groups.clear();
+        groups.extend(all_groups.by_ref().take(GROUPS_AT_A_TIME));
+        if groups.is_empty() {
+            break;
         }
-        tally.predicted = tally.mass * p;
-        let variance = p * (1.0 - p);
-        tally.variance = tally.squares * variance;
-        let distance = tally.score - tally.predicted;
-        if variance > 0.0 {
-            pearson += distance * distance / (tally.mass * variance);
+        first.clear();
+        first.extend(groups.iter().map(|group| {
+            let features = comparisons.features_of(group.start);
+            log_odds(fit, group.i, group.j, features)
+        }));
+        probabilities(&mut first, &mut second);
+        for (group, (&p, &q)) in groups.iter().zip(first.iter().zip(&second)) {
+            sums.add(comparisons, *group, p, q);
         }
-
-        let (favoured, score) = if p >= 0.5 {
-            (p, tally.score)
-        } else {
-            (1.0 - p, tally.mass - tally.score)
-        };
-        let bin = (((favoured - 0.5) * 2.0 * bins as f64) as usize).min(bins - 1);
-        tallies[bin].add(&Tally {
-            score,
-            predicted: tally.mass * favoured,
-            ..tally
-        });
-
-        let same = pairs
-            .last()
-            .is_some_and(|last| (last.a, last.b) == (first.i, first.j));
-        if !same {
-            pair = Tally::default();
-            pairs.push(PairFit {
-                a: first.i,
-                b: first.j,
-                battles: 0,
-                observed: 0.0,
-                predicted: 0.0,
-                residual: 0.0,
-            });
-        }
-        pair.add(&tally);
-        if let Some(last) = pairs.last_mut() {
-            last.battles = pair.battles;
-            last.observed = pair.score / pair.mass;
-            last.predicted = pair.predicted / pair.mass;
-            last.residual = if pair.variance > 0.0 {
-                (pair.score - pair.predicted) / pair.variance.sqrt()
-            } else {
-                0.0
-            };
-        }
+        sums.close_block();
     }
+    let PairSums {
+        tallies,
+        pairs,
+        pearson,
+        groups,
+        saturated,
+        ..
+    } = sums;
 
     let total: f64 = tallies.iter().map(|tally| tally.mass).sum();
     let mut calibration_error = 0.0;
@@ -264,7 +224,7 @@ pub fn calibration(
     let parameters = fit.strengths.len() - location + fit.coefficients.len();
     let degrees_of_freedom = groups - parameters as i64;
     // Rounding can leave the deviance of a perfect fit just below 0.
-    let deviance = 2.0 * (comparisons.saturated_log_likelihood() - fit.certificate.log_likelihood);
+    let deviance = 2.0 * (saturated - fit.certificate.log_likelihood);
     Ok(Calibration {
         pairs,
         bins: filled,
@@ -388,17 +348,12 @@ pub fn win_matrix(
 /// [`Error::Singular`]; [`Error::NoBattles`] for a fit of one model without features.
 pub fn condition_number(fit: &Fit) -> Result<f64, Error> {
     let n_models = fit.strengths.len();
-    let mut information = fit.information.matrix();
-    information.mirror();
-    let n = information.n();
+    let mut shifted = fit.information.matrix();
+    let n = shifted.n();
     let free = fit.ground.is_none();
-    if n == 0 || (n == 1 && !free) {
-        return Err(Error::NoBattles);
-    }
-    let trace: f64 = (0..n).map(|idx| information.get(idx, idx)).sum();
-    let mut shifted = information.clone();
     if !free {
         // Lifts the direction without information to the average eigenvalue; nothing else changes.
+        let trace: f64 = (0..n).map(|idx| shifted.get(idx, idx)).sum();
         let lift = trace / (n as f64 * n_models as f64);
         for column in 0..n_models {
             for row in column..n_models {
@@ -406,7 +361,43 @@ pub fn condition_number(fit: &Fit) -> Result<f64, Error> {
             }
         }
     }
-    shifted.factor().map_err(|_| Error::Singular)?;
+    if n > 1 || free {
+        shifted.factor().map_err(|_| Error::Singular)?;
+    }
+    condition(fit, |from, to| {
+        to.copy_from_slice(from);
+        shifted.solve(to);
+    })
+}
+
+/// The condition number of the fit behind a board, from the inverse that its intervals were made of where there is one.
+///
+/// It is that of [`condition_number`] to about six digits, without a matrix that is factored anew.
+///
+/// # Errors
+///
+/// As [`condition_number`].
+pub fn condition_number_of_board(fitted: &Fitted) -> Result<f64, Error> {
+    let fit = &fitted.fit;
+    match fitted.covariance.inverse_information() {
+        // Under whichever anchor it is: what the anchors differ in is projected away.
+        Some(inverse) if fit.ground.is_some() => {
+            condition(fit, |from, to| inverse.multiply(from, to))
+        }
+        _ => condition_number(fit),
+    }
+}
+
+/// Largest over smallest eigenvalue, given what solves the information's system but for the location.
+fn condition(fit: &Fit, solve: impl Fn(&[f64], &mut [f64])) -> Result<f64, Error> {
+    let n_models = fit.strengths.len();
+    let mut information = fit.information.matrix();
+    let n = information.n();
+    let free = fit.ground.is_none();
+    if n == 0 || (n == 1 && !free) {
+        return Err(Error::NoBattles);
+    }
+    information.mirror();
     let project = |vector: &mut [f64]| {
         if !free {
             let mean = vector[..n_models].iter().sum::<f64>() / n_models as f64;
@@ -415,11 +406,8 @@ pub fn condition_number(fit: &Fit) -> Result<f64, Error> {
             }
         }
     };
-    let largest = dominant(n, project, |from, to| multiply(&information, from, to));
-    let smallest_inverse = dominant(n, project, |from, to| {
-        to.copy_from_slice(from);
-        shifted.solve(to);
-    });
+    let largest = dominant(n, project, |from, to| information.multiply(from, to));
+    let smallest_inverse = dominant(n, project, solve);
     Ok((largest * smallest_inverse).max(1.0))
 }
 
@@ -437,34 +425,31 @@ fn dominant(n: usize, project: impl Fn(&mut [f64]), apply: impl Fn(&[f64], &mut 
         .map(|idx| (1.0 + idx as f64 * std::f64::consts::SQRT_2).sin())
         .collect();
     project(&mut vector);
-    let mut basis: Vec<Vec<f64>> = Vec::new();
+    // The vectors so far, one after the other.
+    let (mut basis, mut parts): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     let (mut diagonal, mut below) = (Vec::new(), Vec::new());
     let mut image = vec![0.0; n];
     let mut value = 0.0;
     let mut norm = dot(&vector, &vector).sqrt();
-    while basis.len() < STEPS.min(n) {
+    while diagonal.len() < STEPS.min(n) {
         for x in &mut vector {
             *x /= norm;
         }
         apply(&vector, &mut image);
         project(&mut image);
         diagonal.push(dot(&vector, &image));
-        basis.push(std::mem::take(&mut vector));
+        basis.extend_from_slice(&vector);
         // Twice: where the eigenvalues lie close together most of the image is taken away, and what is left after one
         // pass is the less orthogonal the more that was (Parlett 1998, §6.9).
         for _ in 0..2 {
-            for own in &basis {
-                let part = dot(own, &image);
-                for (x, own) in image.iter_mut().zip(own) {
-                    *x -= part * own;
-                }
-            }
+            make_orthogonal(&mut image, &basis, &mut parts);
         }
         norm = dot(&image, &image).sqrt();
-        vector = std::mem::replace(&mut image, vec![0.0; n]);
+        std::mem::swap(&mut vector, &mut image);
         // What is left is rounding: the space is exhausted.
-        let exhausted = norm <= 1e-12 * diagonal[0].abs().max(value);
-        if exhausted || basis.len().is_multiple_of(STRIDE) || basis.len() == n {
+        let n_steps = diagonal.len();
+        let exhausted = norm <= 1e-12 * f64::max(diagonal[0], value).abs();
+        if exhausted || n_steps.is_multiple_of(STRIDE) || n_steps == n {
             let next = largest_of_tridiagonal(&diagonal, &below);
             let done = (next - value).abs() <= TOLERANCE * next;
             value = next;
@@ -475,10 +460,6 @@ fn dominant(n: usize, project: impl Fn(&mut [f64]), apply: impl Fn(&[f64], &mut 
         below.push(norm);
     }
     value
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 /// Largest eigenvalue of a symmetric tridiagonal matrix, by bisection on Sturm's count (Golub & Van Loan 2013, §8.4).
@@ -519,18 +500,6 @@ fn largest_of_tridiagonal(diagonal: &[f64], below: &[f64]) -> f64 {
     upper
 }
 
-/// Product of a full symmetric matrix and a vector.
-fn multiply(matrix: &Matrix, from: &[f64], to: &mut [f64]) {
-    for (column, value) in to.iter_mut().enumerate() {
-        *value = matrix
-            .column(column)
-            .iter()
-            .zip(from)
-            .map(|(x, y)| x * y)
-            .sum();
-    }
-}
-
 /// Sums over battles.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
@@ -553,13 +522,115 @@ impl Tally {
     }
 }
 
-/// Expected score of the first model of a cell.
-fn predicted(fit: &Fit, cell: &Cell, features: impl Iterator<Item = f64>) -> f64 {
-    let mut d = fit.strengths[cell.i as usize] - fit.strengths[cell.j as usize];
+/// What is summed over groups of battles, which come in their order.
+struct PairSums {
+    /// By bin.
+    tallies: Vec<Tally>,
+    pairs: Vec<PairFit>,
+    /// The last pair, as far as its groups have come.
+    pair: Tally,
+    pearson: f64,
+    groups: i64,
+    /// Largest possible log-likelihood, but for the groups that are kept below.
+    saturated: f64,
+    scores: Vec<f64>,
+    losses: Vec<f64>,
+}
+
+impl PairSums {
+    fn new(bins: usize, n_pairs: usize) -> Self {
+        Self {
+            tallies: vec![Tally::default(); bins],
+            pairs: Vec::with_capacity(n_pairs),
+            pair: Tally::default(),
+            pearson: 0.0,
+            groups: 0,
+            saturated: 0.0,
+            scores: Vec::new(),
+            losses: Vec::new(),
+        }
+    }
+
+    /// Sums what was kept of groups, which is quicker for several at a time.
+    fn close_block(&mut self) {
+        self.saturated += saturated_log_likelihood(&self.scores, &self.losses);
+        self.scores.clear();
+        self.losses.clear();
+    }
+
+    /// Adds a group whose first model should score `p`, and its second one `q`.
+    fn add(&mut self, comparisons: &Comparisons, group: Group, p: f64, q: f64) {
+        self.groups += 1;
+        let mut tally = Tally::default();
+        let mut loss = 0.0;
+        for cell in group.cells(comparisons) {
+            let mass = cell.mass();
+            tally.battles = tally.battles.saturating_add(cell.count);
+            tally.mass += mass;
+            tally.squares += mass * cell.weight;
+            tally.score += mass * cell.outcome;
+            loss += mass * (1.0 - cell.outcome);
+        }
+        self.scores.push(tally.score);
+        self.losses.push(loss);
+        tally.predicted = tally.mass * p;
+        let variance = p * q;
+        tally.variance = tally.squares * variance;
+        let distance = tally.score - tally.predicted;
+        if variance > 0.0 {
+            self.pearson += distance * distance / (tally.mass * variance);
+        }
+
+        let (favoured, score) = if p >= 0.5 {
+            (p, tally.score)
+        } else {
+            (q, tally.mass - tally.score)
+        };
+        let n_bins = self.tallies.len();
+        let bin = (((favoured - 0.5) * 2.0 * n_bins as f64) as usize).min(n_bins - 1);
+        self.tallies[bin].add(&Tally {
+            score,
+            predicted: tally.mass * favoured,
+            ..tally
+        });
+
+        let same = self
+            .pairs
+            .last()
+            .is_some_and(|last| (last.a, last.b) == (group.i, group.j));
+        if !same {
+            self.pair = Tally::default();
+            self.pairs.push(PairFit {
+                a: group.i,
+                b: group.j,
+                battles: 0,
+                observed: 0.0,
+                predicted: 0.0,
+                residual: 0.0,
+            });
+        }
+        self.pair.add(&tally);
+        let pair = &self.pair;
+        if let Some(last) = self.pairs.last_mut() {
+            last.battles = pair.battles;
+            last.observed = pair.score / pair.mass;
+            last.predicted = pair.predicted / pair.mass;
+            last.residual = if pair.variance > 0.0 {
+                (pair.score - pair.predicted) / pair.variance.sqrt()
+            } else {
+                0.0
+            };
+        }
+    }
+}
+
+/// Log-odds of the first of two models.
+fn log_odds(fit: &Fit, i: u32, j: u32, features: impl Iterator<Item = f64>) -> f64 {
+    let mut d = fit.strengths[i as usize] - fit.strengths[j as usize];
     for (x, beta) in features.zip(&fit.coefficients) {
         d += x * beta;
     }
-    sigmoid(d)
+    d
 }
 
 fn check_fit(fit: &Fit, comparisons: &Comparisons) -> Result<(), Error> {

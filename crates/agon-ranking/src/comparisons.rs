@@ -9,8 +9,12 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use crate::Error;
+use crate::bradley_terry::saturated_log_likelihood;
 use order::Counted;
 pub(crate) use order::in_parallel;
+
+/// Groups that are worked on together: enough to fill vector registers, few enough to stay in the first cache.
+pub(crate) const GROUPS_AT_A_TIME: usize = 512;
 
 /// One or more equal battles: model `a` met model `b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -476,16 +480,22 @@ impl Comparisons {
     /// The deviance of a fit is twice the difference between this and the fit's log-likelihood
     /// (McCullagh & Nelder 1989, §2.3). Comparisons with an order effect keep both orders apart, as R's grouped data do.
     pub fn saturated_log_likelihood(&self) -> f64 {
+        let mut groups = self.groups();
+        let (mut scores, mut losses) = (Vec::new(), Vec::new());
         let mut sum = 0.0;
-        for group in self.groups() {
-            let (score, loss) = group.score_and_loss(self);
-            for part in [score, loss] {
-                if part > 0.0 {
-                    sum += part * (part / (score + loss)).ln();
-                }
+        loop {
+            scores.clear();
+            losses.clear();
+            for group in groups.by_ref().take(GROUPS_AT_A_TIME) {
+                let (score, loss) = group.score_and_loss(self);
+                scores.push(score);
+                losses.push(loss);
             }
+            if scores.is_empty() {
+                return sum;
+            }
+            sum += saturated_log_likelihood(&scores, &losses);
         }
-        sum
     }
 
     /// Number of groups of battles that share both models and all features.

@@ -8,6 +8,9 @@ use crate::bradley_terry::{Design, Fit, SquaredScores, SquaredScoresOfPairs, sig
 use crate::comparisons::{Cell, Comparisons};
 use crate::linear_algebra::Matrix;
 
+/// Parameters from which on the two matrices of a sandwich are made at the same time.
+const THREADED_PARAMETERS_MIN: usize = 128;
+
 /// How uncertainty is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CovarianceMethod {
@@ -113,12 +116,28 @@ impl Covariance {
                 expected: n,
             });
         }
-        let meat = match method {
-            CovarianceMethod::ModelBased => None,
-            CovarianceMethod::Sandwich => Some(squared_scores(fit, comparisons, n_threads)),
-            CovarianceMethod::ClusteredSandwich => Some(squared_cluster_scores(fit, comparisons)?),
+        let meat = || match method {
+            CovarianceMethod::ModelBased => Ok(None),
+            CovarianceMethod::Sandwich => Ok(Some(squared_scores(fit, comparisons, n_threads))),
+            CovarianceMethod::ClusteredSandwich => {
+                squared_cluster_scores(fit, comparisons).map(Some)
+            }
         };
-        Self::with_meat(fit, comparisons, meat, n_threads)
+        let bread = || inverse_information(fit, n_threads);
+        // Neither needs the other, and each has a part that several threads cannot share.
+        let (meat, bread) = if n_threads.get() > 1 && n > THREADED_PARAMETERS_MIN {
+            std::thread::scope(|scope| {
+                let meat = scope.spawn(meat);
+                let bread = bread();
+                match meat.join() {
+                    Ok(meat) => (meat, bread),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            })
+        } else {
+            (meat(), bread())
+        };
+        Ok(Self::of_parts(fit, comparisons, meat?, bread?, n_threads))
     }
 
     /// H⁻¹ B H⁻¹ for a full B, H⁻¹ without one.
@@ -128,17 +147,18 @@ impl Covariance {
         meat: Option<Matrix>,
         n_threads: NonZeroUsize,
     ) -> Result<Self, Error> {
-        let n_models = fit.strengths.len();
-        let mut bread = fit.information.matrix();
-        if let Some(ground) = fit.ground {
-            bread.ground(ground);
-        }
-        bread.invert(n_threads).map_err(|_| Error::Singular)?;
-        if let Some(ground) = fit.ground {
-            // The inverse of the grounded matrix has a 1 there; the fixed model has no variance.
-            bread.set(ground, ground, 0.0);
-        }
+        let bread = inverse_information(fit, n_threads)?;
+        Ok(Self::of_parts(fit, comparisons, meat, bread, n_threads))
+    }
 
+    fn of_parts(
+        fit: &Fit,
+        comparisons: &Comparisons,
+        meat: Option<Matrix>,
+        bread: Matrix,
+        n_threads: NonZeroUsize,
+    ) -> Self {
+        let n_models = fit.strengths.len();
         let mut mass: Vec<f64> = (0..n_models)
             .map(|model| comparisons.record(model).battles as f64)
             .collect();
@@ -151,7 +171,7 @@ impl Covariance {
             }
         }
         let of_models = |meat: &Matrix| (0..n_models).map(|model| meat.get(model, model)).collect();
-        Ok(Self {
+        Self {
             n_models,
             meat: meat.as_ref().map(of_models),
             mass,
@@ -165,7 +185,7 @@ impl Covariance {
                     whole: OnceLock::new(),
                 },
             },
-        })
+        }
     }
 
     /// A covariance that was computed elsewhere: full and symmetric, models before other parameters.
@@ -379,6 +399,20 @@ impl Covariance {
         // Rounding can leave a tiny negative number where the variance is 0, as for the anchor model.
         self.variance(idx).max(0.0).sqrt()
     }
+}
+
+/// H⁻¹ with one model held fixed, or with the penalty that fixes the location.
+fn inverse_information(fit: &Fit, n_threads: NonZeroUsize) -> Result<Matrix, Error> {
+    let mut bread = fit.information.matrix();
+    if let Some(ground) = fit.ground {
+        bread.ground(ground);
+    }
+    bread.invert(n_threads).map_err(|_| Error::Singular)?;
+    if let Some(ground) = fit.ground {
+        // The inverse of the grounded matrix has a 1 there; the fixed model has no variance.
+        bread.set(ground, ground, 0.0);
+    }
+    Ok(bread)
 }
 
 /// T M Tᵀ with T = I − 1 aᵀ for the models and a the weights over their total.

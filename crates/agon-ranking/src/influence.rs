@@ -10,7 +10,7 @@ mod judges;
 mod side_bias;
 
 pub use judges::{JudgeConcentration, judge_concentration, votes_of_judges};
-pub use side_bias::{SideBias, side_bias, side_bias_of_fit};
+pub use side_bias::{SideBias, Sides, side_bias, side_bias_of_fit};
 
 use crate::Error;
 use crate::bradley_terry::{Fit, FitOptions, fit_connected, sigmoid};

@@ -216,9 +216,7 @@ impl Work for Multiply<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { matrix, x, product } = self;
-        for (idx, value) in product.iter_mut().enumerate() {
-            *value = dot(&row(&matrix.values, matrix.n, idx)[..x.len()], x);
-        }
+        inner_products(&matrix.values, matrix.n, x, product);
     }
 }
 
@@ -480,9 +478,91 @@ fn tile(x: [&[f64]; TALL], y: [&[f64]; BROAD]) -> [[f64; BROAD]; TALL] {
     })
 }
 
+/// Takes the parts along unit vectors, which follow each other in `basis`, away from a vector.
+///
+/// `parts` is room for one number for each of them.
+pub(crate) fn make_orthogonal(vector: &mut [f64], basis: &[f64], parts: &mut Vec<f64>) {
+    parts.resize(basis.len() / vector.len().max(1), 0.0);
+    wide::run(MakeOrthogonal {
+        vector,
+        basis,
+        parts,
+    });
+}
+
+struct MakeOrthogonal<'a> {
+    vector: &'a mut [f64],
+    basis: &'a [f64],
+    parts: &'a mut [f64],
+}
+
+impl Work for MakeOrthogonal<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            vector,
+            basis,
+            parts,
+        } = self;
+        let n = vector.len();
+        inner_products(basis, n, vector, parts);
+        let mut rows = basis.chunks_exact(n.max(1));
+        let (by_four, rest) = parts.as_chunks::<TALL>();
+        for four in by_four {
+            let own: [&[f64]; TALL] = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
+            let own = own.map(|own| &own[..n.min(own.len())]);
+            for (idx, x) in vector.iter_mut().enumerate() {
+                for (part, own) in four.iter().zip(own) {
+                    *x -= part * own[idx];
+                }
+            }
+        }
+        for (part, own) in rest.iter().zip(rows) {
+            for (x, own) in vector.iter_mut().zip(own) {
+                *x -= part * own;
+            }
+        }
+    }
+}
+
+/// Inner products of the first rows of a matrix of width `n` with a vector, which may be shorter and is then filled up with 0.
+///
+/// Several rows at a time, as the sums of one would have to wait for each other; each is that of [`dot`] to the last bit.
+#[inline(always)]
+fn inner_products(values: &[f64], n: usize, x: &[f64], products: &mut [f64]) {
+    let (x_chunks, x_rest) = x.as_chunks::<4>();
+    let (by_four, last) = products.as_chunks_mut::<TALL>();
+    let mut first = 0;
+    for products in by_four {
+        let rows: [&[f64]; TALL] = std::array::from_fn(|r| &row(values, n, first + r)[..x.len()]);
+        let split = rows.map(|row| row.as_chunks::<4>());
+        // Cut to one length that the compiler sees, so that the innermost loop needs no check of bounds.
+        let chunks = split.map(|(chunks, _)| &chunks[..x_chunks.len()]);
+        let mut sums = [[0.0; 4]; TALL];
+        for (idx, x) in x_chunks.iter().enumerate() {
+            for r in 0..TALL {
+                for lane in 0..4 {
+                    sums[r][lane] += chunks[r][idx][lane] * x[lane];
+                }
+            }
+        }
+        for r in 0..TALL {
+            let rest: f64 = split[r].1.iter().zip(x_rest).map(|(v, x)| v * x).sum();
+            let [s0, s1, s2, s3] = sums[r];
+            products[r] = (s0 + s1) + (s2 + s3) + rest;
+        }
+        first += TALL;
+    }
+    for (r, product) in last.iter_mut().enumerate() {
+        *product = dot(&row(values, n, first + r)[..x.len()], x);
+    }
+}
+
 /// Inner product in four interleaved sums, which the compiler can keep in vector registers.
 #[inline(always)]
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let (x_chunks, x_rest) = x.as_chunks::<4>();
     let (y_chunks, y_rest) = y.as_chunks::<4>();
     let mut sums = [0.0; 4];

@@ -340,11 +340,11 @@ impl<'a> Collector<'a> {
                     });
                 }
             }
-            battles.model_a.extend_from_slice(&chunk.model_a);
-            battles.model_b.extend_from_slice(&chunk.model_b);
-            battles.winner.extend_from_slice(&chunk.winner);
+            append(&mut battles.model_a, &mut chunk.model_a);
+            append(&mut battles.model_b, &mut chunk.model_b);
+            append(&mut battles.winner, &mut chunk.winner);
             for (idx, feature) in battles.features.iter_mut().enumerate() {
-                feature.values.extend_from_slice(&chunk.features[idx]);
+                append(&mut feature.values, &mut chunk.features[idx]);
                 feature.n_missing += chunk.n_missing[idx];
                 feature.n_from_conversations += chunk.n_from_conversations[idx];
             }
@@ -561,6 +561,15 @@ impl<'a> Collector<'a> {
             }
         }
         tally
+    }
+}
+
+/// Moves values behind those that are there: without copying them where there are none, and no more to come as it seems.
+fn append<T: Copy>(to: &mut Vec<T>, from: &mut Vec<T>) {
+    if to.is_empty() && from.len() >= to.capacity() {
+        std::mem::swap(to, from);
+    } else {
+        to.extend_from_slice(from);
     }
 }
 

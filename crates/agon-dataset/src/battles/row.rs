@@ -320,7 +320,7 @@ impl<'a> RowReader<'a> {
             match wanted {
                 Use::Number(number) => {
                     let value = trimmed.parse().unwrap_or(f64::NAN);
-                    if value.is_nan() && !trimmed.is_empty() {
+                    if !f64::is_finite(value) && !trimmed.is_empty() {
                         this.note_text(node, number, trimmed);
                     }
                     this.number(number, value);

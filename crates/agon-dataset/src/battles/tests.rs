@@ -1546,3 +1546,94 @@ fn the_first_text_in_place_of_a_number_is_told_with_its_place() {
         );
     }
 }
+
+#[test]
+fn the_first_value_of_parquet_that_is_no_number_is_told_with_its_place() {
+    // More rows than fit a block, the first of which is rejected; a gap and a blank are missing, and nothing to tell of.
+    let n_rows = 6_000;
+    let texts = |row: usize| match row {
+        0 => Some("rejected".to_owned()),
+        3 => None,
+        4 => Some("  ".to_owned()),
+        5_003 => Some("very sure".to_owned()),
+        5_004 => Some("NaN".to_owned()),
+        _ => Some(format!("{}", 1 + row % 3)),
+    };
+    let numbers = |row: usize, found: f64, at: usize| match row {
+        0 => Some(f64::NEG_INFINITY),
+        3 => None,
+        row if row == at => Some(found),
+        _ => Some((row % 7) as f64),
+    };
+    let fractions = |found: f64, at: usize| -> ArrayRef {
+        Arc::new(
+            (0..n_rows)
+                .map(|row| numbers(row, found, at))
+                .collect::<Float64Array>(),
+        )
+    };
+    let models = |row: usize| MODELS[usize::from(row > 0) * (row % 5)].to_owned();
+    let columns = || {
+        [
+            ("model_a", text((0..n_rows).map(|row| Some(models(row))))),
+            (
+                "model_b",
+                text((0..n_rows).map(|row| Some(models(usize::from(row > 0) * (row + 1))))),
+            ),
+            ("winner", text((0..n_rows).map(|_| Some("tie".to_owned())))),
+            ("sure", text((0..n_rows).map(texts))),
+            ("mood", fractions(f64::NAN, 4_500)),
+            ("wit_a", fractions(f64::INFINITY, 5_100)),
+            ("wit_b", fractions(f64::NAN, 5_099)),
+            ("calm_a", fractions(1.0, 0)),
+            ("calm_b", fractions(2.0, 0)),
+        ]
+        .map(|(name, column)| (name.to_owned(), column))
+        .into()
+    };
+    let selection = Selection {
+        features: ["mood", "wit", "calm"].map(request).into(),
+        weight: Some("sure".to_owned()),
+        ..Selection::default()
+    };
+    for is_dictionary in [true, false] {
+        let properties = WriterProperties::builder().set_dictionary_enabled(is_dictionary);
+        let bytes = write(columns(), properties);
+        for n_threads_max in [1, 2] {
+            let options = ReadOptions {
+                n_threads_max,
+                ..ReadOptions::default()
+            };
+            let (battles, _) = read_with(&[&bytes], &options, &selection).unwrap();
+            let told = |place: &Option<Place>| {
+                let place = place.clone()?;
+                assert_eq!((&*place.source, place.line), ("votes", None));
+                Some((place.row, place.column?, place.value?))
+            };
+            let is =
+                |row, column: &str, value: &str| Some((row, column.to_owned(), value.to_owned()));
+            assert_eq!(
+                told(&battles.first_text_weight),
+                is(5_004, "sure", "very sure")
+            );
+            assert_eq!(
+                told(&battles.features[0].first_text),
+                is(4_501, "mood", "NaN")
+            );
+            assert_eq!(
+                told(&battles.features[1].first_text),
+                is(5_100, "wit_b", "NaN")
+            );
+            assert_eq!(told(&battles.features[2].first_text), None);
+            assert_eq!(battles.features[2].n_missing, 1);
+            // The bits of what is missing are the same everywhere.
+            let columns = battles.features.iter().map(|feature| &feature.values);
+            let missing = columns.flatten().filter(|value| value.is_nan());
+            assert!(
+                missing
+                    .into_iter()
+                    .all(|value| value.to_bits() == f64::NAN.to_bits())
+            );
+        }
+    }
+}

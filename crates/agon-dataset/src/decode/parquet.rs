@@ -43,6 +43,7 @@ mod cells;
 mod chats;
 mod conversations;
 mod json_cells;
+mod numbers;
 mod pages;
 mod plan;
 mod unpacking;

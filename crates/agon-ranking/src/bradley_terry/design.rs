@@ -16,67 +16,8 @@ const LANES: usize = 4;
 const BLOCK: usize = 512;
 /// Rows that one thread takes at a time; a longer run is cut into several.
 const SHARD: usize = 1 << 14;
-
-/// e^x for x ≤ 0, to about one unit in the last place; below −708 as at −708.
-///
-/// Own code, as a call of the platform's library would keep the compiler from working on several numbers at once and
-/// may round differently elsewhere. x = k ln 2 + r with |r| ≤ ½ ln 2 (Cody & Waite 1980), e^r by its series to r¹³.
-#[inline(always)]
-pub(super) fn exp_of_negative(x: f64) -> f64 {
-    /// Adding it leaves the nearest whole number in the lowest bits.
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    // Written so that a NaN stays one.
-    let x = if x < -708.0 { -708.0 } else { x };
-    let shifted = x * std::f64::consts::LOG2_E + SHIFT;
-    let k = shifted - SHIFT;
-    let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
-    let mut sum = 1.0 / 6_227_020_800.0;
-    for factorial in [
-        479_001_600.0,
-        39_916_800.0,
-        3_628_800.0,
-        362_880.0,
-        40_320.0,
-        5_040.0,
-        720.0,
-        120.0,
-        24.0,
-        6.0,
-        2.0,
-        1.0,
-        1.0,
-    ] {
-        sum = sum * r + 1.0 / factorial;
-    }
-    sum * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
-}
-
-/// log(1 + x) for 0 ≤ x ≤ 1, to about two units in the last place.
-///
-/// 2 artanh(s) with s = x / (2 + x) ≤ ⅓ (Abramowitz & Stegun 1964, 4.1.27), by its series to s³⁵.
-#[inline(always)]
-pub(super) fn ln_1p_of_share(x: f64) -> f64 {
-    let s = x / (2.0 + x);
-    let square = s * s;
-    let mut sum = 1.0 / 35.0;
-    for odd in [
-        33.0, 31.0, 29.0, 27.0, 25.0, 23.0, 21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0,
-    ] {
-        sum = sum * square + 1.0 / odd;
-    }
-    2.0 * s + 2.0 * s * square * sum
-}
-
-/// σ(d) and σ(−d), the larger of which comes from the smaller without cancellation.
-#[inline(always)]
-pub(super) fn both_probabilities(d: f64) -> (f64, f64) {
-    let e = exp_of_negative(-d.abs());
-    let near = 1.0 / (1.0 + e);
-    let far = e * near;
-    if d >= 0.0 { (near, far) } else { (far, near) }
-}
+/// Numbers to be looked at, features included, from which on a second thread gains more than it costs to begin.
+const THREADED: usize = 1 << 16;
 
 #[inline(always)]
 fn add(sum: &mut [f64; LANES], x: [f64; LANES]) {
@@ -215,6 +156,15 @@ impl<'a> Design<'a> {
         self.features.len()
     }
 
+    /// Threads that are worth beginning.
+    fn n_threads(&self) -> usize {
+        if self.n_rows() * (1 + self.n_features()) < THREADED {
+            1
+        } else {
+            self.n_threads.max(1)
+        }
+    }
+
     /// Adds a row at the end of the last run or as a new one.
     pub(super) fn push(&mut self, i: u32, j: u32, features: &[f64]) {
         for (column, &value) in self.features.iter_mut().zip(features) {
@@ -284,7 +234,7 @@ impl<'a> Design<'a> {
         sums.by_shard.resize(shards.len() * shard_width, 0.0);
         let mut parts = Vec::new();
         let (mut runs_left, mut shards_left) = (&mut sums.by_run[..], &mut sums.by_shard[..]);
-        let each = shards.len().div_ceil(self.n_threads.max(1)).max(1);
+        let each = shards.len().div_ceil(self.n_threads()).max(1);
         for shards in shards.chunks(each) {
             let n_runs = shards.last().map_or(0, |shard| shard.end) - shards[0].start;
             let (by_run, after) = std::mem::take(&mut runs_left).split_at_mut(n_runs * width);
@@ -317,7 +267,7 @@ impl<'a> Design<'a> {
     /// Sum of the residuals of all rows.
     pub(crate) fn total<T: Terms>(&self, terms: &T, parameters: &[f64]) -> f64 {
         let shards = self.shards();
-        let each = shards.len().div_ceil(self.n_threads.max(1)).max(1);
+        let each = shards.len().div_ceil(self.n_threads()).max(1);
         let mut totals = vec![0.0; shards.len()];
         let parts = shards.chunks(each).zip(totals.chunks_mut(each));
         let parts = parts.map(|(shards, totals)| TotalPart {
@@ -685,25 +635,6 @@ impl Sums {
 mod tests {
     use super::*;
     use crate::bradley_terry::{FitOptions, Likelihood};
-
-    #[test]
-    fn the_exponential_and_the_logarithm_agree_with_the_library() {
-        assert_eq!(exp_of_negative(0.0), 1.0);
-        for step in 0..200_000 {
-            let x = -f64::from(step) * 0.003_517;
-            let (found, expected) = (exp_of_negative(x), x.exp());
-            assert!(
-                (found / expected - 1.0).abs() < 5e-16,
-                "{x}: {found} {expected}"
-            );
-            let (found, expected) = (ln_1p_of_share(expected), expected.ln_1p());
-            assert!(
-                (found - expected).abs() <= 5e-16 * expected,
-                "{x}: {found} {expected}"
-            );
-        }
-        assert!(exp_of_negative(-1e300) < 1e-300 && exp_of_negative(f64::NAN).is_nan());
-    }
 
     /// Runs of one to nine rows in three columns, or of very many, and so many features that are always 0.
     fn example(n_rows: u32, zeros: usize) -> Likelihood<'static> {

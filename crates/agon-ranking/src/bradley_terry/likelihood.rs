@@ -3,9 +3,8 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use super::design::{
-    Design, Run, Sums, Terms, both_probabilities, exp_of_negative, ln_1p_of_share,
-};
+use super::design::{Design, Run, Sums, Terms};
+use super::elementary::{both_probabilities, exp_of_negative, ln_1p_of_share};
 use super::newton::{CHORD, Workspace};
 use super::{Certificate, Fit, FitOptions, Information, Start};
 use crate::Error;
@@ -154,7 +153,7 @@ impl<'a> Likelihood<'a> {
         n_threads: NonZeroUsize,
     ) -> Self {
         /// From so many cells on their features are borrowed; merging equal ones would copy all to save a few.
-        const BORROWED: usize = 100_000;
+        const BORROWED: usize = 16_384;
         if comparisons.n_features() == 0 || comparisons.n_cells() < BORROWED {
             let mut grouped = Self::by_group(comparisons, options);
             grouped.design.n_threads = n_threads.get();

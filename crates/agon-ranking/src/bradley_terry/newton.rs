@@ -26,6 +26,8 @@ struct Evaluation {
     gradient: Vec<f64>,
     gradient_max: f64,
     sums: Sums,
+    /// Whether the sums have what the information is made of.
+    has_information: bool,
     /// Log-likelihood and objective, once they have been asked for.
     value: Option<(f64, f64)>,
 }
@@ -36,6 +38,7 @@ impl Evaluation {
             gradient: vec![0.0; n],
             gradient_max: 0.0,
             sums: Sums::default(),
+            has_information: false,
             value: None,
         }
     }
@@ -48,6 +51,7 @@ impl Evaluation {
         fixed: &[usize],
     ) {
         self.value = None;
+        self.has_information = with_information;
         likelihood.slopes(
             parameters,
             with_information,
@@ -107,10 +111,12 @@ impl Workspace {
         }
     }
 
-    /// Works out everything at the parameters.
+    /// Works out what the information at the parameters is made of, unless it is there.
     pub(super) fn evaluate_fully(&mut self, likelihood: &Likelihood<'_>) {
-        self.current
-            .evaluate(likelihood, &self.parameters, true, &self.fixed);
+        if !self.current.has_information {
+            self.current
+                .evaluate(likelihood, &self.parameters, true, &self.fixed);
+        }
     }
 
     /// The sums behind the information at the parameters, after they have been worked out.
@@ -186,6 +192,8 @@ impl Likelihood<'_> {
     ) -> Result<Reached, Error> {
         /// Steps longer than this, in nats, must raise the objective.
         const LONG_STEP: f64 = 1.0;
+        /// After a step shorter than this, in nats, the point may be the last, at which the information is wanted.
+        const LAST_STEP: f64 = 1e-7;
         /// The shortest step tried before the search is given up.
         const SHARE_MIN: f64 = 1e-9;
 
@@ -199,7 +207,8 @@ impl Likelihood<'_> {
             next,
         } = work;
         let gradient_limit = options.gradient_tolerance * self.total_weight();
-        let mut refresh = inverse.is_none();
+        let is_near = inverse.is_some();
+        let mut refresh = !is_near;
         current.evaluate(self, parameters, refresh, fixed);
         let mut iterations = 0;
         let mut step_before = f64::INFINITY;
@@ -250,7 +259,8 @@ impl Likelihood<'_> {
                 {
                     *candidate = value + share * step;
                 }
-                next.evaluate(self, candidate, refresh, fixed);
+                let with_information = refresh || (is_near && step_max <= LAST_STEP);
+                next.evaluate(self, candidate, with_information, fixed);
                 // The objective is dearer than the gradient, so it is asked only where the gradient did not fall, and
                 // after long steps: those may lead to where every outcome looks certain, and the gradient is small too.
                 if share * step_max <= LONG_STEP && next.gradient_max < current.gradient_max {

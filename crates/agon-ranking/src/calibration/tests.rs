@@ -4,7 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::{Columns, Comparison, FitOptions, fit};
+use crate::bradley_terry::sigmoid;
+use crate::{Anchor, Columns, Comparison, FitOptions, LeaderboardOptions, fit, leaderboard};
 
 fn fitted(comparisons: &Comparisons) -> Fit {
     fit(comparisons, &FitOptions::default()).unwrap()
@@ -353,4 +354,56 @@ fn features_and_weights_enter_the_prediction() {
     let (x, y) = (x.bins[0].scores.unwrap(), y.bins[0].scores.unwrap());
     close(x.observed_lower, y.observed_lower, 1e-12);
     close(x.predicted, y.predicted, 1e-12);
+}
+
+#[test]
+fn the_condition_number_of_a_board_is_that_of_its_fit() {
+    let rows: Vec<_> = (0..7_u32)
+        .flat_map(|a| (0..a).map(move |b| (a, b)))
+        .flat_map(|(a, b)| {
+            let count = u64::from(1 + (a * a + 7 * b) % 11);
+            [
+                Comparison::new(a, b, 1.0).with_count(count),
+                Comparison::new(a, b, 0.0).with_count(2 * count),
+            ]
+        })
+        .collect();
+    let features: Vec<f64> = (0..rows.len()).map(|n| (n * 5 % 9) as f64 - 4.0).collect();
+    let columns = Columns {
+        n_features: 1,
+        features: &features,
+        clusters: None,
+    };
+    let plain = Comparisons::new(7, rows.iter().copied()).unwrap();
+    let styled = Comparisons::with_columns(7, &rows, columns).unwrap();
+    let anchor = Anchor::Model {
+        model: 3,
+        rating: 1000.0,
+    };
+    for comparisons in [&plain, &styled] {
+        for (anchor, ridge_strengths) in [
+            (Anchor::Mean, 0.0),
+            (Anchor::WeightedMean, 0.0),
+            (anchor, 0.0),
+            (Anchor::Mean, 2.0),
+        ] {
+            let options = LeaderboardOptions {
+                anchor,
+                fit: FitOptions {
+                    ridge_strengths,
+                    ..FitOptions::default()
+                },
+                ..LeaderboardOptions::default()
+            };
+            let board = leaderboard(comparisons, &options).unwrap();
+            let fitted = board.main().fitted.as_ref().unwrap();
+            let expected = condition_number(&fitted.fit).unwrap();
+            assert!(expected > 1.01);
+            close(
+                condition_number_of_board(fitted).unwrap() / expected,
+                1.0,
+                1e-6,
+            );
+        }
+    }
 }

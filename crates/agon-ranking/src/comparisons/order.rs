@@ -17,7 +17,7 @@ mod deal;
 use deal::{Bucket, Dealt, SWAPPED, Slots, deal, split};
 
 /// Fewer rows than this are not worth another thread.
-const ROWS_PER_THREAD: usize = 1 << 14;
+const ROWS_PER_THREAD: usize = 1 << 13;
 
 /// Rows, and how many battles each stands for (1 without the column).
 pub(super) struct Counted<'a> {

@@ -147,7 +147,7 @@ fn well_tied(inside: &Comparisons, share: f64) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::calibration::calibration;
-    use crate::influence::{InfluenceOptions, fewest_votes, side_bias_of_fit};
+    use crate::influence::{InfluenceOptions, Sides, fewest_votes, side_bias_of_fit};
     use crate::{
         BootstrapOptions, Columns, Comparison, ProvisionalReason, SimultaneousOptions, Status,
         bootstrap, leaderboard, leaderboard_from, simultaneous,
@@ -323,7 +323,8 @@ mod tests {
         let options = LeaderboardOptions::default();
         let of = |comparisons: &Comparisons| {
             let board = leaderboard(comparisons, &options).unwrap();
-            side_bias_of_fit(board.main().fitted.as_ref().unwrap(), &rows, 0.95).unwrap()
+            let sides = Sides::of(rows.iter().copied());
+            side_bias_of_fit(board.main().fitted.as_ref().unwrap(), &sides, 0.95).unwrap()
         };
         let with_zeros = Comparisons::with_columns(2, &rows, columns).unwrap();
         assert_eq!(

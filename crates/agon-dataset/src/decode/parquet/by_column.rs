@@ -1,6 +1,9 @@
 //! Rows of a Parquet file by column: leaves are found once, decoded block by block, and summed while they are decoded.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::{
+    cell::RefCell,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+};
 
 use super::{
     BLOCK_ROWS, Column, Damage, THREAD_ROWS_MIN, Table,
@@ -8,6 +11,7 @@ use super::{
     conversations::ConversationStream,
     guarded,
     json_cells::{Found, JsonStream},
+    numbers::NumberStream,
     pages::{ColumnStream, ListStream, Raw},
     plan::{FeatureNumbers, NumberPlan, Plan, SlicePlan, TimeKind},
     winner::WinnerStream,
@@ -30,6 +34,8 @@ use agon_domain::Winner;
 
 /// Rows of a chunk when one thread reads a file alone.
 const CHUNK_ROWS: usize = 128 * 1024;
+/// Rows of a row group whose features are worth another thread, where there is one to spare.
+const SUMMED_ROWS: std::ops::RangeInclusive<usize> = 4_096..=CHUNK_ROWS;
 
 /// Reads a file whose directory is known.
 pub(super) fn read(
@@ -270,7 +276,7 @@ struct Streams<'a> {
     anonymous: Option<ColumnStream<bool>>,
     id: Option<ColumnStream<u128>>,
     features: Vec<FeatureStream>,
-    weight: Option<ColumnStream<f64>>,
+    weight: Option<NumberStream>,
     judge: Option<ColumnStream<u128>>,
     time: Option<(ColumnStream<Time>, TimeKind)>,
     slices: Vec<SliceStream>,
@@ -282,8 +288,10 @@ struct Streams<'a> {
 }
 
 enum FeatureStream {
-    Sides([Vec<ColumnStream<f64>>; 2]),
-    Difference(Box<ColumnStream<f64>>),
+    Sides([Vec<NumberStream>; 2]),
+    /// The sums of all rows, and how many of them have been taken.
+    Summed([Vec<f64>; 2], usize),
+    Difference(Box<NumberStream>),
     Json,
     Nowhere,
 }
@@ -313,28 +321,25 @@ impl<'a> Streams<'a> {
     fn new(work: &Work<'a>, idx: usize) -> Result<Self, Damage> {
         let table = work.table;
         let plan = work.plan;
-        let numbers = |columns: &[Column]| -> Result<Vec<_>, Damage> {
-            columns
-                .iter()
-                .map(|column| table.stream(idx, column))
-                .collect()
+        let number = |column: &Column| {
+            Ok::<_, Damage>(NumberStream::new(column, table.stream(idx, column)?))
         };
-        let features = plan
-            .features
-            .iter()
-            .map(|feature| {
+        let numbers = |columns: &[Column]| columns.iter().map(number).collect::<Result<_, _>>();
+        let features = || {
+            let features = plan.features.iter().map(|feature| {
                 Ok(match &feature.numbers {
                     FeatureNumbers::Sides([a, b]) => {
                         FeatureStream::Sides([numbers(a)?, numbers(b)?])
                     }
                     FeatureNumbers::Difference(column) => {
-                        FeatureStream::Difference(Box::new(table.stream(idx, column)?))
+                        FeatureStream::Difference(Box::new(number(column)?))
                     }
                     FeatureNumbers::Json => FeatureStream::Json,
                     FeatureNumbers::Nowhere => FeatureStream::Nowhere,
                 })
-            })
-            .collect::<Result<Vec<_>, Damage>>()?;
+            });
+            features.collect::<Result<Vec<_>, Damage>>()
+        };
         let slices = plan
             .slices
             .iter()
@@ -358,10 +363,24 @@ impl<'a> Streams<'a> {
         let optional =
             |column: Option<&Column>| column.map(|column| table.stream(idx, column)).transpose();
         let weight = match &plan.weight {
-            Some(NumberPlan::Column(column)) => Some(table.stream(idx, column)?),
+            Some(NumberPlan::Column(column)) => Some(number(column)?),
             _ => None,
         };
         let anonymous = table.anonymous.as_ref();
+        let n_rows = usize::try_from(table.metadata.row_group(idx).num_rows()).unwrap_or(0);
+        let features = if work.options.n_threads_max > work.n_threads
+            && work.n_threads == 1
+            && table.metadata.num_row_groups() == 1
+            && SUMMED_ROWS.contains(&n_rows)
+        {
+            match summed(features()?, n_rows)? {
+                Some(summed) => summed,
+                // The place of what is no number is found row by row.
+                None => features()?,
+            }
+        } else {
+            features()?
+        };
         Ok(Self {
             models: [
                 table.stream(idx, &table.model_a)?,
@@ -512,12 +531,29 @@ impl<'a> Streams<'a> {
             row: row + i as u64 + 1,
             line: None,
         };
+        let texts = RefCell::new(Vec::new());
+        let tell = |number: Option<usize>| {
+            let (texts, work) = (&texts, work);
+            move |i: usize, column: &str, value: &str| {
+                let place = Place {
+                    source: work.table.path.clone(),
+                    row: row + i as u64 + 1,
+                    line: None,
+                    column: Some(column.to_owned()),
+                    value: Some(value.to_owned()),
+                };
+                texts
+                    .borrow_mut()
+                    .extend(number.map(|number| (number, place)));
+            }
+        };
         for (idx, request) in selection.features.iter().enumerate() {
+            let mut tell = tell(wanted.features[idx].numbers().next());
             match &mut self.features[idx] {
                 FeatureStream::Sides(streams) => {
                     for (streams, sums) in streams.iter_mut().zip(&mut scratch.sides) {
                         let sums = &mut sums[..n];
-                        sum(streams, sums, &mut scratch.numbers[..n])?;
+                        sum(streams, sums, &mut scratch.numbers[..n], kept, &mut tell)?;
                     }
                     let [a, b] = &scratch.sides;
                     let mut out = std::mem::take(&mut chunk.features[idx]);
@@ -527,9 +563,19 @@ impl<'a> Streams<'a> {
                     });
                     chunk.features[idx] = out;
                 }
+                FeatureStream::Summed([a, b], n_taken) => {
+                    let (a, b) = (&a[*n_taken..], &b[*n_taken..]);
+                    let mut out = std::mem::take(&mut chunk.features[idx]);
+                    each(&mut |i| {
+                        let place = place(i);
+                        out.push(chunk.difference((idx, request), [a[i], b[i]], out.len(), place));
+                    });
+                    chunk.features[idx] = out;
+                    *n_taken += n;
+                }
                 FeatureStream::Difference(stream) => {
                     let numbers = &mut scratch.numbers[..n];
-                    stream.fill(numbers, f64::NAN, &mut |raw: Raw<'_>| finite(raw.number()))?;
+                    stream.fill(numbers, kept, &mut tell)?;
                     extend_kept(&mut chunk.features[idx], numbers, kept);
                 }
                 FeatureStream::Json => {
@@ -554,7 +600,7 @@ impl<'a> Streams<'a> {
         }
         if let Some(weight) = &mut self.weight {
             let numbers = &mut scratch.numbers[..n];
-            weight.fill(numbers, f64::NAN, &mut |raw: Raw<'_>| finite(raw.number()))?;
+            weight.fill(numbers, kept, &mut tell(wanted.weight))?;
             extend_kept(&mut chunk.weights, numbers, kept);
         } else if let Some(number) = wanted.weight {
             let json = &self.json;
@@ -564,6 +610,10 @@ impl<'a> Streams<'a> {
                     .push(json.number(i, number).unwrap_or(f64::NAN));
             });
         }
+        // Of several columns the first row counts.
+        let mut texts = texts.into_inner();
+        texts.sort_by_key(|(_, place)| place.row);
+        chunk.texts.append(&mut texts);
         let judges = &mut scratch.judges[..n];
         match &mut self.judge {
             Some(judge) => judge.fill(judges, NO_HASH, &mut text_hash_of)?,
@@ -703,24 +753,84 @@ fn style(conversation: &Conversation, counter: &ConversationCounter) -> Option<A
 
 /// Sums columns row by row.
 fn sum(
-    streams: &mut [ColumnStream<f64>],
+    streams: &mut [NumberStream],
     sums: &mut [f64],
     numbers: &mut [f64],
+    kept: Option<&[usize]>,
+    tell: &mut dyn FnMut(usize, &str, &str),
 ) -> Result<(), Damage> {
-    let mut meaning = |raw: Raw<'_>| finite(raw.number());
     let mut is_first = true;
     for stream in streams {
         if is_first {
-            stream.fill(sums, f64::NAN, &mut meaning)?;
+            stream.fill(sums, kept, tell)?;
             is_first = false;
         } else {
-            stream.fill(numbers, f64::NAN, &mut meaning)?;
+            stream.fill(numbers, kept, tell)?;
             for (sum, number) in sums.iter_mut().zip(numbers.iter()) {
                 *sum += number;
             }
         }
     }
     Ok(())
+}
+
+/// Sums what features are made of for all rows at once: side A on one thread and side B on another.
+///
+/// A small file is one row group, which the threads would otherwise not share.
+/// Nothing where some value is no number.
+fn summed(
+    features: Vec<FeatureStream>,
+    n_rows: usize,
+) -> Result<Option<Vec<FeatureStream>>, Damage> {
+    let mut sides = [Vec::new(), Vec::new()];
+    let mut others = Vec::with_capacity(features.len());
+    for feature in features {
+        if let FeatureStream::Sides([a, b]) = feature {
+            sides[0].push(a);
+            sides[1].push(b);
+            others.push(None);
+        } else {
+            others.push(Some(feature));
+        }
+    }
+    let sum_all = |features: Vec<Vec<NumberStream>>| -> Result<Option<Vec<Vec<f64>>>, Damage> {
+        let mut numbers = [0.0; BLOCK_ROWS];
+        let mut all = Vec::with_capacity(features.len());
+        for mut streams in features {
+            let mut sums = vec![0.0; n_rows];
+            for sums in sums.chunks_mut(BLOCK_ROWS) {
+                let numbers = &mut numbers[..sums.len()];
+                sum(&mut streams, sums, numbers, None, &mut |_, _, _| {})?;
+                if streams.iter().any(NumberStream::has_texts) {
+                    return Ok(None);
+                }
+            }
+            all.push(sums);
+        }
+        Ok(Some(all))
+    };
+    let [of_a, of_b] = sides;
+    let (of_a, of_b) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| sum_all(of_b));
+        let own = sum_all(of_a);
+        // As `guarded` has it for this thread.
+        let other = other.join();
+        (
+            own,
+            other.unwrap_or_else(|_| Err("the decoder gave up".into())),
+        )
+    });
+    let (Some(of_a), Some(of_b)) = (of_a?, of_b?) else {
+        return Ok(None);
+    };
+    let mut sums = of_a.into_iter().zip(of_b);
+    let features = others.into_iter().map(|other| {
+        other.unwrap_or_else(|| {
+            let (a, b) = sums.next().unwrap_or_default();
+            FeatureStream::Summed([a, b], 0)
+        })
+    });
+    Ok(Some(features.collect()))
 }
 
 /// The point in time that a value of a column of this kind is.

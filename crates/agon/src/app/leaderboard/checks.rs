@@ -10,7 +10,9 @@ mod votes;
 use std::collections::BTreeMap;
 
 use agon_domain::CountedPair;
-use agon_ranking::{Comparison, Comparisons, FitOptions, ProvisionalReason, Status, UnratedReason};
+use agon_ranking::{
+    Comparison, Comparisons, FitOptions, ProvisionalReason, Status, UnratedReason, influence::Sides,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -83,7 +85,9 @@ pub(super) struct CheckedFit<'a> {
     /// The comparisons that the board was made from, with features and judges where these were read.
     pub(super) comparisons: &'a Comparisons,
     /// The same battles with their sides, without features and judges, in any order and any aggregation.
-    pub(super) sided: &'a [Comparison],
+    pub(super) sided: &'a (dyn Fn() -> Vec<Comparison> + Sync),
+    /// What they sum to by side, where it is known already.
+    pub(super) sides: Option<&'a Sides>,
     /// How the board was fitted.
     pub(super) options: FitOptions,
     /// Confidence level of intervals and tests.
@@ -95,7 +99,8 @@ pub(super) struct CheckedFit<'a> {
 struct Fit<'a> {
     fitted: &'a agon_ranking::Fitted,
     comparisons: &'a Comparisons,
-    sided: &'a [Comparison],
+    sided: &'a (dyn Fn() -> Vec<Comparison> + Sync),
+    sides: Option<&'a Sides>,
     options: FitOptions,
     level: f64,
 }
@@ -108,7 +113,7 @@ pub(super) fn panel(input: &CheckInput<'_>, effort: Effort, n_threads: Threads) 
     let fit = input.of_fit();
     // What takes longest, several at a time.
     let mut of_fit = fit.map_or_else(Vec::new, |fit| {
-        let pieces: [&(dyn Fn() -> Vec<Check> + Sync); 6] = [
+        let pieces: [&(dyn Fn() -> Vec<Check> + Sync); 7] = [
             &|| fit::conditioned(fit.fitted).into_iter().collect(),
             &|| fit::predictions(input, &fit, effort),
             &|| fit::errors(&fit, effort).into_iter().collect(),
@@ -118,9 +123,11 @@ pub(super) fn panel(input: &CheckInput<'_>, effort: Effort, n_threads: Threads) 
                 Effort::Quick => Vec::new(),
                 Effort::Full => influence::panel(input, &fit),
             },
+            &|| vec![pairs(input)],
         ];
-        threads::for_each(&[5, 1, 2, 3, 0, 4], n_threads, |piece| pieces[piece]())
+        threads::for_each(&[5, 1, 0, 3, 6, 2, 4], n_threads, |piece| pieces[piece]())
     });
+    let met = of_fit.pop().unwrap_or_else(|| vec![pairs(input)]);
     if let Some(fit) = &fit {
         checks.push(fit::converged(fit.fitted));
     }
@@ -128,7 +135,7 @@ pub(super) fn panel(input: &CheckInput<'_>, effort: Effort, n_threads: Threads) 
     checks.extend(of_fit.into_iter().flatten());
     checks.extend(intervals(input));
     checks.push(enough_battles(input));
-    checks.push(pairs(input));
+    checks.extend(met);
     checks.extend(all_models_compared(input));
     checks.extend(later.into_iter().flatten());
     checks
@@ -194,6 +201,7 @@ impl<'a> CheckInput<'a> {
             fitted: self.board.fitted.as_ref()?,
             comparisons: checked.comparisons,
             sided: checked.sided,
+            sides: checked.sides,
             options: checked.options,
             level: checked.level,
         })
@@ -346,17 +354,7 @@ fn pairs(input: &CheckInput<'_>) -> Check {
     for entry in &input.board.entries {
         on_board[entry.model] = true;
     }
-    let mut battles: Vec<((u32, u32), u64)> = input
-        .pairs
-        .iter()
-        .filter(|((a, b), _)| on_board[*a as usize] && on_board[*b as usize])
-        .map(|&((a, b), counts)| ((a.min(b), a.max(b)), counts.total()))
-        .collect();
-    battles.sort_unstable();
-    let met: Vec<u64> = battles
-        .chunk_by(|x, y| x.0 == y.0)
-        .map(|pair| pair.iter().map(|(_, count)| count).sum())
-        .collect();
+    let met = battles_of_pairs(input.pairs, &on_board);
     let n_thin = met.iter().filter(|&&n| n < THIN_PAIR_BATTLES).count();
     let n_models = input.board.entries.len();
     let possible = n_models * n_models.saturating_sub(1) / 2;
@@ -372,6 +370,33 @@ fn pairs(input: &CheckInput<'_>) -> Check {
     .with("met", met.len())
     .with("thin", n_thin)
     .with("limit", THIN_PAIR_BATTLES)
+}
+
+/// Battles of every pair of models on the board that met, on whichever sides.
+fn battles_of_pairs(pairs: &[CountedPair], on_board: &[bool]) -> Vec<u64> {
+    /// Entries of a table of all pairs for each one that met, above which sorting is quicker.
+    const TABLE_SHARE: usize = 8;
+    let is_inside = |model: u32| on_board[model as usize];
+    let inside = pairs
+        .iter()
+        .filter(|((a, b), _)| is_inside(*a) && is_inside(*b))
+        .map(|&((a, b), counts)| ((a.min(b), a.max(b)), counts.total()))
+        .filter(|&(_, battles)| battles > 0);
+    let n_models = on_board.len();
+    if n_models.saturating_mul(n_models) <= pairs.len().saturating_mul(TABLE_SHARE) {
+        let mut table = vec![0; n_models * n_models];
+        for ((i, j), battles) in inside {
+            table[i as usize * n_models + j as usize] += battles;
+        }
+        table.retain(|&battles| battles > 0);
+        return table;
+    }
+    let mut battles: Vec<((u32, u32), u64)> = inside.collect();
+    battles.sort_unstable();
+    battles
+        .chunk_by(|x, y| x.0 == y.0)
+        .map(|pair| pair.iter().map(|(_, count)| count).sum())
+        .collect()
 }
 
 fn all_models_compared(input: &CheckInput<'_>) -> Option<Check> {

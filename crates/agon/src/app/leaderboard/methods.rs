@@ -14,10 +14,13 @@ use super::{
     checks::{self, CheckInput},
     error::nearest,
     standing::{Counts, Standing},
-    threads::Threads,
+    threads::{self, Threads},
     votes::{FitInput, Part},
 };
 pub use prior::Prior;
+
+/// Rows up to which the style-controlled board and the plain one are made at the same time.
+const ROWS_AT_ONCE_MAX: usize = 1_000_000;
 
 /// What all boards of a run have in common.
 pub(super) struct Run<'a> {
@@ -41,9 +44,20 @@ pub(super) fn boards(
 ) -> Result<Vec<LeaderboardBody>, RankError> {
     let settings = run.settings;
     let with_style = settings.style.is_some();
-    let mut boards = of_method(part, run, with_style)?;
-    if with_style {
-        let plain = of_method(part, run, false)?;
+    // Both at once where they are small: one after the other they would leave threads idle.
+    let n_at_once = if part.n_rows() <= ROWS_AT_ONCE_MAX {
+        run.n_threads
+    } else {
+        Threads::MIN
+    };
+    let order: &[usize] = if with_style { &[0, 1] } else { &[0] };
+    let mut made = threads::for_each(order, n_at_once, |idx| {
+        of_method(part, run, with_style && idx == 0)
+    })
+    .into_iter();
+    let mut boards = made.next().unwrap_or(Err(RankError::NoBattles))?;
+    if let Some(plain) = made.next() {
+        let plain = plain?;
         for board in &mut boards {
             board.style_control = true;
             compare_places(board, &plain);
@@ -59,13 +73,14 @@ pub(super) fn boards(
 /// Only for settings under which counts by pair are enough and the plain model is fitted.
 pub(super) fn boards_again(
     part: &Part<'_>,
-    sided: &[agon_ranking::Comparison],
+    sides: &agon_ranking::influence::Sides,
     input: &FitInput,
     previous: Option<&agon_ranking::Leaderboard>,
     category: &str,
     run: &Run<'_>,
 ) -> Result<(Vec<LeaderboardBody>, agon_ranking::Leaderboard), RankError> {
-    let (mut boards, leaderboard) = bradley_terry::boards_of(part, run, sided, input, previous)?;
+    let (mut boards, leaderboard) =
+        bradley_terry::boards_of(part, run, input, Some(sides), previous)?;
     finish(&mut boards, part, category, run)?;
     Ok((boards, leaderboard))
 }

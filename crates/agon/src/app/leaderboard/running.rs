@@ -1,9 +1,11 @@
 //! The board of a running arena: kept with its fit, so that a vote more costs a few Newton steps and not a new start.
 
+mod pairs;
+
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agon_domain::{CountedPair, Tally, Winner};
-use agon_ranking::{Comparison, Leaderboard};
+use agon_domain::{Tally, Winner};
+use agon_ranking::{Comparison, Leaderboard, influence::Sides};
 use agon_store::Store;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -14,6 +16,7 @@ use super::{
     votes::{self, FitInput, Part},
 };
 use crate::app::{App, AppError};
+use pairs::Pairs;
 
 /// Votes after which all counts are read again, to be held against those that are kept.
 const CHECKED_EVERY_VOTES: u64 = 1_000;
@@ -50,10 +53,9 @@ pub struct RunningBoard {
     settings: Settings,
     /// Ascending.
     names: Vec<String>,
-    /// By ordered pair, in the order of positions.
-    pairs: Arc<Vec<CountedPair>>,
-    /// The same as comparisons with their sides, in the same order.
-    sided: Vec<Comparison>,
+    pairs: Pairs,
+    /// What the fit counts of them, by side.
+    sides: Sides,
     /// What the fit is made of; `None` before the first vote.
     input: Option<FitInput>,
     /// Where the next fit starts.
@@ -73,7 +75,7 @@ impl RunningBoard {
         check_models(names.len())?;
         let mut running = Self {
             names,
-            pairs: Arc::new(pairs),
+            pairs: Pairs::of(pairs),
             ..Self::default()
         };
         running.count()?;
@@ -82,14 +84,14 @@ impl RunningBoard {
 
     /// All votes.
     pub fn n_votes(&self) -> u64 {
-        self.pairs.iter().map(|(_, counts)| counts.total()).sum()
+        self.pairs.n_votes()
     }
 
     /// Makes of the counts what a fit takes.
     fn count(&mut self) -> Result<(), RankError> {
-        let part = Part::counted(&self.names, Arc::clone(&self.pairs));
-        self.sided = part.cells(&self.settings).collect();
-        self.input = if self.pairs.is_empty() {
+        let part = Part::counted(&self.names, self.pairs.shared());
+        self.sides = Sides::of(part.cells(&self.settings));
+        self.input = if self.pairs.all().is_empty() {
             None
         } else {
             Some(part.fit_input(&self.settings, false, &[], Threads::MIN)?)
@@ -128,15 +130,7 @@ impl RunningBoard {
     }
 
     fn add_votes(&mut self, a: u32, b: u32, winner: Winner, n: u64) -> Result<(), RankError> {
-        let pairs = Arc::make_mut(&mut self.pairs);
-        let position = match pairs.binary_search_by_key(&(a, b), |&(pair, _)| pair) {
-            Ok(position) => position,
-            Err(position) => {
-                pairs.insert(position, ((a, b), agon_domain::WinnerCounts::default()));
-                position
-            }
-        };
-        pairs[position].1.add(winner, n);
+        self.pairs.add(((a, b), winner, n));
         let (Some(outcome), Some(input)) =
             (votes::outcome(winner, &self.settings), &mut self.input)
         else {
@@ -145,15 +139,7 @@ impl RunningBoard {
         let new = Comparison::new(a, b, outcome).with_count(n);
         let added = input.comparisons.add(new);
         added.map_err(|error| RankError::of(error, &self.names))?;
-        let start = self.sided.partition_point(|row| (row.a, row.b) < (a, b));
-        let of_pair = self.sided[start..].iter_mut();
-        let same = of_pair
-            .take_while(|row| (row.a, row.b) == (a, b))
-            .find(|row| row.outcome.total_cmp(&outcome).is_eq());
-        match same {
-            Some(row) => row.count += n,
-            None => self.sided.insert(start, new),
-        }
+        self.sides.add(&new);
         Ok(())
     }
 
@@ -162,7 +148,7 @@ impl RunningBoard {
         for name in &self.names {
             tally.model(name);
         }
-        for &((a, b), counts) in self.pairs.iter() {
+        for &((a, b), counts) in self.pairs.all() {
             for winner in Winner::ALL {
                 tally.add(a, b, winner, counts.get(winner));
             }
@@ -181,10 +167,7 @@ impl RunningBoard {
             };
             let known = position(name_a)
                 .zip(position(name_b))
-                .and_then(|pair| {
-                    let found = self.pairs.binary_search_by_key(&pair, |&(pair, _)| pair);
-                    Some(self.pairs[found.ok()?].1)
-                })
+                .and_then(|pair| self.pairs.get(pair))
                 .unwrap_or_default();
             n_known += known.total();
             for winner in Winner::ALL {
@@ -222,9 +205,9 @@ impl RunningBoard {
                     // For the plots of the pages.
                     keep_pairs: true,
                 };
-                let part = Part::counted(&self.names, Arc::clone(&self.pairs));
+                let part = Part::counted(&self.names, self.pairs.shared());
                 let from = |previous| {
-                    methods::boards_again(&part, &self.sided, input, previous, OVERALL, &run)
+                    methods::boards_again(&part, &self.sides, input, previous, OVERALL, &run)
                 };
                 let previous = self.leaderboard.take();
                 let (leaderboards, leaderboard) = match from(previous.as_ref()) {

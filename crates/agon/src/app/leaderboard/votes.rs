@@ -404,6 +404,13 @@ impl<'a> Part<'a> {
         self.pairs.iter().map(|(_, counts)| counts.total()).sum()
     }
 
+    /// Rows of the table that the part has.
+    pub(super) fn n_rows(&self) -> usize {
+        self.rows
+            .as_ref()
+            .map_or_else(|| self.table.map_or(0, Table::n_rows), Vec::len)
+    }
+
     /// The rows of the part, in the order of reading.
     pub(super) fn row_numbers(&self, table: &Table) -> Vec<u32> {
         match &self.rows {

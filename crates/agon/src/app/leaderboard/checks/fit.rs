@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use agon_ranking::calibration::{
-    Calibration, PairFit, calibration, condition_number, rated_comparisons,
+    Calibration, PairFit, calibration, condition_number_of_board, rated_comparisons,
 };
 use agon_ranking::{Comparisons, Covariance, CovarianceMethod, Fitted};
 
@@ -68,7 +68,7 @@ fn plain(number: f64) -> String {
 
 /// The condition of the information matrix.
 pub(super) fn conditioned(fitted: &Fitted) -> Option<Check> {
-    let condition = condition_number(&fitted.fit).ok()?;
+    let condition = condition_number_of_board(fitted).ok()?;
     let passed = condition <= CONDITION_MAX;
     let detail = if passed {
         format!(

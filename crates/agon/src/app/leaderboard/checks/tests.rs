@@ -50,7 +50,8 @@ fn panel_with(
         without_battles: &leaderboard.without_battles,
         fit: Some(CheckedFit {
             comparisons,
-            sided: &sided(votes),
+            sided: &|| sided(votes),
+            sides: None,
             options: options.fit,
             level: options.level,
         }),

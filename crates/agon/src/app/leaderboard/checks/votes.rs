@@ -1,7 +1,9 @@
 //! Whether votes were cast evenly: by side, and by judge.
 
+use std::borrow::Cow;
+
 use agon_ranking::influence::{
-    SideBias, judge_concentration, side_bias, side_bias_of_fit, votes_of_judges,
+    SideBias, Sides, judge_concentration, side_bias, side_bias_of_fit, votes_of_judges,
 };
 
 use super::{Check, CheckInput, Effort, Fit, counted, grouped, percent};
@@ -16,19 +18,21 @@ const JUDGES_MIN: f64 = 30.0;
 /// The advantage of side A, with its test.
 pub(super) fn sides(input: &CheckInput<'_>, fit: &Fit<'_>, effort: Effort) -> Option<Check> {
     let fitted = fit.fitted;
-    let step = || side_bias_of_fit(fitted, fit.sided, fit.level);
+    let step = || {
+        let sides = match fit.sides {
+            Some(sides) => Cow::Borrowed(sides),
+            None => Cow::Owned(Sides::of((fit.sided)())),
+        };
+        side_bias_of_fit(fitted, &sides, fit.level)
+    };
     let exact = || {
         let mut is_rated = vec![false; input.names.len()];
         for &model in &fitted.models {
             is_rated[model] = true;
         }
         // Other groups must not become the main board of this fit.
-        let rows: Vec<_> = fit
-            .sided
-            .iter()
-            .filter(|row| is_rated[row.a as usize] && is_rated[row.b as usize])
-            .copied()
-            .collect();
+        let mut rows = (fit.sided)();
+        rows.retain(|row| is_rated[row.a as usize] && is_rated[row.b as usize]);
         side_bias(input.names.len(), &rows, None, fit.level)
     };
     let (bias, basis) = match effort {

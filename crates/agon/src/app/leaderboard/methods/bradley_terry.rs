@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use agon_ranking::{
     Anchor, BootstrapOptions, Comparisons, Covariance, DropReason, Fitted, LeaderboardOptions,
     Resampling, SimultaneousOptions, Source, bootstrap, composite, composite_covariance,
-    critical_value, leaderboard, leaderboard_from, simultaneous,
+    critical_value, influence::Sides, leaderboard, leaderboard_from, simultaneous,
 };
 
 use super::{Run, body, options, rows};
@@ -28,16 +28,17 @@ pub(super) fn boards(
         let composed = composite(&sources(&input.sources));
         input.comparisons = composed.map_err(|error| RankError::of(error, part.names))?;
     }
-    let sided: Vec<agon_ranking::Comparison> = part.cells(run.settings).collect();
-    Ok(boards_of(part, run, &sided, &input, None)?.0)
+    Ok(boards_of(part, run, &input, None, None)?.0)
 }
 
-/// The boards of what a fit is made of, `sided` being the same battles with their sides, and the leaderboard behind them. The fit starts where `previous` ended.
+/// The boards of what a fit is made of, and the leaderboard behind them. The fit starts where `previous` ended.
+///
+/// `sides` are the same battles by side, where they are known already.
 pub(super) fn boards_of(
     part: &Part<'_>,
     run: &Run<'_>,
-    sided: &[agon_ranking::Comparison],
     input: &FitInput,
+    sides: Option<&Sides>,
     previous: Option<&agon_ranking::Leaderboard>,
 ) -> Result<(Vec<LeaderboardBody>, agon_ranking::Leaderboard), RankError> {
     let options = options(part, run)?;
@@ -106,7 +107,8 @@ pub(super) fn boards_of(
                 without_battles: &leaderboard.without_battles,
                 fit: Some(CheckedFit {
                     comparisons: &checked_comparisons,
-                    sided,
+                    sided: &|| part.cells(run.settings).collect(),
+                    sides,
                     options: options.fit,
                     level: options.level,
                 }),
