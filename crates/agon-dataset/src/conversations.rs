@@ -68,6 +68,8 @@ pub struct ConversationRow {
     pub time: Option<f64>,
     /// The language as the source spells it; the first one of a list. The whole list is had by [`ConversationSelection::columns`].
     pub language: Option<String>,
+    /// The categories that the source gives in `category`, else in `categories`: a text, a list of texts, or the flags of a group that are set, each on one line. `None` where it says nothing of them.
+    pub categories: Option<Vec<String>>,
     /// Whether the names were hidden until the vote, where the source says so.
     pub is_anonymous: Option<bool>,
     /// Whether moderation flagged the row, where the source says so.

@@ -61,6 +61,12 @@ pub enum Error {
         /// The name of the source.
         source_name: String,
     },
+    /// Another process imports into this source.
+    #[error("another import into the source `{source_name}` is running")]
+    RunningImport {
+        /// The name of the source.
+        source_name: String,
+    },
     /// An id that must be new is taken.
     #[error("there is already a {kind} with this id")]
     DuplicateId {
@@ -150,6 +156,7 @@ impl Error {
             | Self::DuplicateId { .. }
             | Self::UnknownImport
             | Self::UnfinishedImport { .. }
+            | Self::RunningImport { .. }
             | Self::Invalid { .. } => true,
             Self::AlreadyServing { .. }
             | Self::NewerDatabase { .. }

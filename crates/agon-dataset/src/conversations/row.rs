@@ -30,6 +30,7 @@ const JUDGES: [&str; 4] = ["judge", "judge_hash", "user_id", "visitor_id"];
 const VISITS: [&str; 3] = ["evaluation_session_id", "session_hash", "session_id"];
 const TIMES: [&str; 4] = ["tstamp", "timestamp", "time", "created_at"];
 const LANGUAGES: [&str; 2] = ["language", "languages"];
+const CATEGORIES: [&str; 2] = ["category", "categories"];
 const ANONYMOUS: [&str; 1] = ["anony"];
 const METADATA: [&str; 1] = ["conv_metadata"];
 const SELECTORS: [&str; 1] = ["models"];
@@ -50,13 +51,14 @@ const CHATS: [&str; 3] = ["conversation", "messages", "turns"];
 /// Whether a row may need the column of this name.
 pub(crate) fn is_wanted(name: &str, selection: &ConversationSelection) -> bool {
     let normal = normal(name);
-    let lists: [&[&str]; 13] = [
+    let lists: [&[&str]; 14] = [
         &MODELS,
         &IDS,
         &JUDGES,
         &VISITS,
         &TIMES,
         &LANGUAGES,
+        &CATEGORIES,
         &ANONYMOUS,
         &METADATA,
         &SELECTORS,
@@ -288,6 +290,7 @@ pub(crate) fn row(head: RowHead<'_>, cells: &RowCells, sink: &dyn RowSink) -> Co
         visit: cells.label(&VISITS),
         time,
         language: language(cells),
+        categories: categories(cells),
         is_anonymous: cells.first(&ANONYMOUS).and_then(|(_, cell)| cell.as_bool()),
         is_flagged: is_flagged(cells),
         selectors: selectors(cells),
@@ -438,6 +441,27 @@ fn language(cells: &RowCells) -> Option<String> {
         Cell::List(labels) => Some(labels.first()?.as_label()?.into_owned()),
         cell => Some(cell.as_label()?.into_owned()),
     }
+}
+
+/// The categories of a row: a text, a list of them, or the flags that are set of a group.
+fn categories(cells: &RowCells) -> Option<Vec<String>> {
+    let (_, cell) = cells.first(&CATEGORIES)?;
+    let one_line = |label: Cow<'_, str>| label.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(match &*cell.unpacked() {
+        Cell::Null => return None,
+        Cell::List(labels) => labels
+            .iter()
+            .filter(|label| matches!(label, Cell::Text(_)))
+            .filter_map(|label| label.as_label().map(one_line))
+            .collect(),
+        Cell::Group(flags) => flags
+            .iter()
+            .filter(|(_, flag)| matches!(flag, Cell::Bool(true)))
+            .map(|(name, _)| one_line(name.trim().into()))
+            .filter(|name| !name.is_empty())
+            .collect(),
+        cell => vec![one_line(cell.as_label()?)],
+    })
 }
 
 /// Whether anything of moderation says that the row is flagged.

@@ -7,7 +7,8 @@ use agon_domain::{Sides, VoterId, Winner};
 use super::{at, png_meta as png};
 use crate::{
     AddedBattle, BegunImport, Counts, Error, FinishedImport, ImageMeta, ImportId, ImportInput,
-    ImportVerdict, ImportedImage, ImportedMessage, ImportedStyle, NewImage, NewImport,
+    ImportVerdict, ImportedImage, ImportedMessage, ImportedStyle, KeptImage, NewImage, NewImport,
+    OriginalId,
     NewImportedBattle, Store, imported_battle_id,
 };
 
@@ -35,6 +36,7 @@ fn battle(row_idx: u64, original_id: &str) -> NewImportedBattle {
         judge: Some(VoterId::from_bytes([4; 16])),
         is_anonymous: Some(true),
         language: Some("English".to_owned()),
+        categories: Some(vec!["ocr".to_owned(), "homework".to_owned()]),
         n_turns: Some(1),
         cast_at: Some(at(100)),
         style: Sides {
@@ -102,7 +104,7 @@ pub(super) async fn an_imported_battle_reads_back_exactly(store: Store) {
         ImportedImage {
             turn_idx: Some(0),
             reference: Some("0a1b".to_owned()),
-            image: Ok(ids[0]),
+            image: Ok(KeptImage::Normalised(ids[0])),
         },
         ImportedImage {
             turn_idx: None,
@@ -112,6 +114,7 @@ pub(super) async fn an_imported_battle_reads_back_exactly(store: Store) {
     ];
     let mut second = battle(1, "q2");
     (second.judge, second.cast_at, second.language) = (None, None, None);
+    second.categories = None;
     second.conversations = Sides {
         a: Vec::new(),
         b: Vec::new(),
@@ -379,7 +382,7 @@ pub(super) async fn what_cannot_be_imported_is_refused_and_leaves_nothing(store:
     unknown_image.images.push(ImportedImage {
         turn_idx: Some(0),
         reference: None,
-        image: Ok(agon_domain::ImageId::from_bytes([5; 32])),
+        image: Ok(KeptImage::Original(OriginalId::from_bytes([5; 32]))),
     });
     for bad in [itself, battle(1, ""), unknown_image] {
         store

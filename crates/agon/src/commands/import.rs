@@ -96,7 +96,9 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         keys.insert(STANDARD_INPUT, sha256.clone());
     }
     let rejects = args.rejects.as_deref().map(Rejects::create).transpose()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // One thread works on a batch while another one stores the one before.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_all()
         .build()?;
     let clock = SystemClock;
@@ -109,7 +111,10 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         })?;
         let voter_key = store.voter_key(random_bytes()?).await?;
         if args.restart {
-            store.discard_unfinished_import(&args.source).await?;
+            store
+                .discard_unfinished_import(&args.source)
+                .await
+                .map_err(unfinished)?;
         }
         let body = aliases.as_ref().map(|table| table.body(0));
         let new = NewImport {
@@ -135,6 +140,7 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         profile: args.clean.clone(),
         voter_key,
         n_threads,
+        strict: args.strict,
     };
     let mut importer = Importer::new(store.clone(), begun.id, options, keys);
     let on_reject = |row: &RejectedRow| {
@@ -252,7 +258,7 @@ impl Stopped {
                 source.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::InvalidInput
             ),
-            Self::Read(_) | Self::Store(ImportError::Times(_)) => true,
+            Self::Read(_) | Self::Store(ImportError::Times(_) | ImportError::Picture { .. }) => true,
             Self::Store(ImportError::Store(_)) => false,
         }
     }
@@ -261,6 +267,8 @@ impl Stopped {
         match self {
             Self::Read(error) => refused(error),
             Self::Store(error @ ImportError::Times(_)) => CommandError::input_refused(error),
+            Self::Store(error @ ImportError::Picture { .. }) => CommandError::input_refused(error)
+                .with_hint("without --strict the battle is kept and the picture counted by reason"),
             Self::Store(error) => CommandError::from(error),
         }
     }
@@ -311,13 +319,9 @@ fn import(
         });
         let stored = runtime.block_on(async {
             while let Some(rows) = receiver.recv().await {
-                let n_rows = rows.len();
-                importer
-                    .add(rows, SystemClock.now(), &mut on_repeated)
-                    .await?;
-                tracing::debug!(n_rows, "stored a batch");
+                importer.add(rows, &mut on_repeated).await?;
             }
-            Ok(())
+            importer.settle(&mut on_repeated).await
         });
         // Lets a reader go that waits to hand over more.
         drop(receiver);
@@ -435,6 +439,10 @@ fn digest_of(digits: &str) -> [u8; 32] {
 }
 
 fn unfinished(error: agon_store::Error) -> CommandError {
+    if matches!(error, agon_store::Error::RunningImport { .. }) {
+        return CommandError::usage(error)
+            .with_hint("wait until it has ended, or name another --source");
+    }
     if matches!(error, agon_store::Error::UnfinishedImport { .. }) {
         CommandError {
             error: error.into(),

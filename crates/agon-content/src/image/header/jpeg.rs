@@ -9,7 +9,7 @@ pub(super) fn scan<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Option<u64> 
     header.is_incomplete = true;
     while let Some(offset) = bytes
         .get(at..)
-        .and_then(|rest| rest.iter().position(|&byte| byte == 0xff))
+        .and_then(|rest| memchr::memchr(0xff, rest))
     {
         at += offset + 1;
         let Some(&marker) = bytes.get(at) else { break };
