@@ -89,7 +89,7 @@ impl Aliases {
     }
 
     /// The new name of an old one.
-    pub(crate) fn get(&self, old: &str) -> Option<&str> {
+    pub fn get(&self, old: &str) -> Option<&str> {
         self.names.get(old).map(String::as_str)
     }
 }

@@ -181,8 +181,8 @@ pub struct NewImportedBattle {
     pub is_anonymous: Option<bool>,
     /// The language, as the source spells it.
     pub language: Option<String>,
-    /// The categories that the source gives, in their order; `None` where it says nothing of them.
-    pub categories: Option<Vec<String>>,
+    /// The categories that the source gives, in their order, and whether the battle is in each; `None` where it says nothing of them.
+    pub categories: Option<Vec<(String, bool)>>,
     /// The number of turns that were judged.
     pub n_turns: Option<u32>,
     /// When the vote was cast.

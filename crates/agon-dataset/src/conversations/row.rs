@@ -443,25 +443,25 @@ fn language(cells: &RowCells) -> Option<String> {
     }
 }
 
-/// The categories of a row: a text, a list of them, or the flags that are set of a group.
-fn categories(cells: &RowCells) -> Option<Vec<String>> {
+/// The categories of a row, and whether it is in each: those of a text or a list of texts, and the flags of a group.
+fn categories(cells: &RowCells) -> Option<Vec<(String, bool)>> {
     let (_, cell) = cells.first(&CATEGORIES)?;
-    let one_line = |label: Cow<'_, str>| label.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(match &*cell.unpacked() {
-        Cell::Null => return None,
+    let on_one_line = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named: Vec<(String, bool)> = match &*cell.unpacked() {
         Cell::List(labels) => labels
             .iter()
-            .filter(|label| matches!(label, Cell::Text(_)))
-            .filter_map(|label| label.as_label().map(one_line))
+            .filter_map(Cell::as_text)
+            .map(|name| (on_one_line(name), true))
             .collect(),
         Cell::Group(flags) => flags
             .iter()
-            .filter(|(_, flag)| matches!(flag, Cell::Bool(true)))
-            .map(|(name, _)| one_line(name.trim().into()))
-            .filter(|name| !name.is_empty())
+            .filter(|(_, flag)| matches!(flag, Cell::Bool(_) | Cell::Null))
+            .map(|(name, flag)| (on_one_line(name), *flag == Cell::Bool(true)))
             .collect(),
-        cell => vec![one_line(cell.as_label()?)],
-    })
+        cell => vec![(on_one_line(&cell.as_label()?), true)],
+    };
+    let named = named.into_iter().filter(|(name, _)| !name.is_empty());
+    Some(named.collect())
 }
 
 /// Whether anything of moderation says that the row is flagged.

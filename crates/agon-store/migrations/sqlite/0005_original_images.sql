@@ -32,7 +32,7 @@ INSERT INTO imported_images (battle, idx, turn_idx, reference, image, problem)
 DROP TABLE imported_images_before;
 CREATE INDEX imported_images_by_original ON imported_images (original) WHERE original IS NOT NULL;
 
--- The categories that the source gives, each on a line of its own in their order; null where it says nothing of them.
+-- The categories that the source gives in their order, each on a line of its own, after `+` when the battle is in it and after `-` when it is not; null where it says nothing of them.
 ALTER TABLE imported_battles ADD COLUMN categories TEXT;
 -- Whether the id is made of pair and judge too, as another battle of the source has the same original id: that of a question, for one.
 ALTER TABLE imported_battles ADD COLUMN is_shared_id INTEGER NOT NULL DEFAULT 0 CHECK (is_shared_id IN (0, 1));

@@ -36,7 +36,7 @@ fn battle(row_idx: u64, original_id: &str) -> NewImportedBattle {
         judge: Some(VoterId::from_bytes([4; 16])),
         is_anonymous: Some(true),
         language: Some("English".to_owned()),
-        categories: Some(vec!["ocr".to_owned(), "homework".to_owned()]),
+        categories: Some(vec![("ocr".to_owned(), true), ("homework".to_owned(), false)]),
         n_turns: Some(1),
         cast_at: Some(at(100)),
         style: Sides {

@@ -7,7 +7,7 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
     AddedBattle, ImportId, KeptImage, NewImportedBattle, WrittenOriginal, by_side,
-    check_unfinished, imported_battle_id, originals, shared_battle_id, style_columns,
+    check_unfinished, imported_battle_id, originals, read::category_lines, shared_battle_id, style_columns,
 };
 use crate::{
     Error, Store,
@@ -209,7 +209,7 @@ fn check(battle: &NewImportedBattle) -> Result<(), Error> {
         });
     }
     let mut categories = battle.categories.iter().flatten();
-    if categories.any(|name| name.is_empty() || name.contains(['\n', '\r'])) {
+    if categories.any(|(name, _)| name.is_empty() || name.contains(['\n', '\r'])) {
         return Err(Error::Invalid {
             field: "category",
             expected: "one line that is not empty",
@@ -382,7 +382,7 @@ async fn insert(
                 }
             }
             row.push_bind("")
-                .push_bind(battle.categories.as_ref().map(|names| names.join("\n")))
+                .push_bind(battle.categories.as_deref().map(category_lines))
                 .push_bind(numbered.is_shared_id);
         })
         .build()

@@ -6,6 +6,7 @@
 use std::{collections::HashMap, fmt};
 
 use agon_domain::ImageId;
+use bytes::Bytes;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{ImportId, add::VALUES_MAX};
@@ -62,7 +63,7 @@ pub struct NewOriginal {
     /// The SHA-256 of its bytes.
     pub id: OriginalId,
     /// Its bytes; at least one.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// What its header says; at least one pixel.
     pub meta: OriginalMeta,
 }
@@ -198,7 +199,7 @@ impl Store {
         }
         let pack = self.packs.get(import).ok_or(Error::UnknownImport)?;
         blocking(move || {
-            let mut position = pack.append(originals.iter().map(|new| new.bytes.as_slice()))?;
+            let mut position = pack.append(originals.iter().map(|new| &*new.bytes))?;
             let written = originals.into_iter().map(|new| {
                 let n_bytes = new.bytes.len() as u64;
                 let written = WrittenOriginal {

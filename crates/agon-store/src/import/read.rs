@@ -59,8 +59,8 @@ pub struct ImportedVote {
     pub judge: Option<VoterId>,
     /// The language, as the source spells it.
     pub language: Option<String>,
-    /// The categories that the source gives, in their order; `None` where it says nothing of them.
-    pub categories: Option<Vec<String>>,
+    /// The categories that the source gives, in their order, and whether the battle is in each; `None` where it says nothing of them.
+    pub categories: Option<Vec<(String, bool)>>,
     /// The number of turns that were judged.
     pub n_turns: Option<u32>,
     /// When it was cast.
@@ -131,7 +131,7 @@ impl VoteRow {
                 .map(|judge| id_bytes(judge, "imported_battles.judge").map(VoterId::from_bytes))
                 .transpose()?,
             language: self.language,
-            categories: self.categories.as_deref().map(category_names),
+            categories: self.categories.as_deref().map(categories).transpose()?,
             n_turns: count(self.n_turns, "imported_battles.n_turns")?,
             cast_at: self
                 .cast_at
@@ -415,9 +415,27 @@ impl Store {
     }
 }
 
-/// The names of categories, each on a line of its own.
-pub(super) fn category_names(text: &str) -> Vec<String> {
-    text.lines().map(ToOwned::to_owned).collect()
+/// Categories from their lines, as [`category_lines`] writes them.
+fn categories(text: &str) -> Result<Vec<(String, bool)>, Error> {
+    let category = |line: &str| {
+        let (name, is_in) = match (line.strip_prefix('+'), line.strip_prefix('-')) {
+            (Some(name), _) => (name, true),
+            (None, Some(name)) => (name, false),
+            (None, None) => {
+                return Err(Error::Corrupt {
+                    column: "imported_battles.categories",
+                });
+            }
+        };
+        Ok((name.to_owned(), is_in))
+    };
+    text.lines().map(category).collect()
+}
+
+/// Categories as they are kept: one a line, after `+` when the battle is in it, and after `-` when it is not.
+pub(super) fn category_lines(categories: &[(String, bool)]) -> String {
+    let line = |(name, is_in): &(String, bool)| format!("{}{name}", if *is_in { '+' } else { '-' });
+    categories.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn count(n: Option<i64>, column: &'static str) -> Result<Option<u32>, Error> {

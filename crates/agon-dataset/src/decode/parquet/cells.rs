@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch, cast::AsArray as _, types};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_array::{Array, BinaryViewArray, RecordBatch, cast::AsArray as _, types};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
+use bytes::Bytes;
 use parquet::{
     arrow::{
         ProjectionMask,
@@ -113,9 +115,14 @@ impl CellStream {
             .clamp(1, BLOCK_ROWS);
         let mut reader = None;
         if !columns.leaves.is_empty() {
+            let metadata = Arc::new(metadata.clone());
             let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-            let arrow = ArrowReaderMetadata::try_new(Arc::new(metadata.clone()), options)
+            let plain = ArrowReaderMetadata::try_new(Arc::clone(&metadata), options.clone())
                 .map_err(|error| damage(&error))?;
+            // Pictures are taken out of their pages without a copy.
+            let options = options.with_schema(with_views(plain.schema()));
+            let arrow = ArrowReaderMetadata::try_new(Arc::clone(&metadata), options)
+                .unwrap_or(plain);
             let schema = metadata.file_metadata().schema_descr();
             let mask = ProjectionMask::leaves(schema, leaves);
             let chunks = OwnedChunks {
@@ -181,7 +188,7 @@ fn cell(array: &dyn Array, row: usize) -> Cell {
         DataType::Utf8View => array.as_string_view_opt().map(|a| text(a.value(row))),
         DataType::Binary => array.as_binary_opt::<i32>().map(|a| bytes(a.value(row))),
         DataType::LargeBinary => array.as_binary_opt::<i64>().map(|a| bytes(a.value(row))),
-        DataType::BinaryView => array.as_binary_view_opt().map(|a| bytes(a.value(row))),
+        DataType::BinaryView => array.as_binary_view_opt().map(|a| viewed_bytes(a, row)),
         DataType::FixedSizeBinary(_) => array
             .as_fixed_size_binary_opt()
             .map(|a| bytes(a.value(row))),
@@ -218,7 +225,54 @@ fn text(text: &str) -> Cell {
 }
 
 fn bytes(bytes: &[u8]) -> Cell {
-    Cell::Bytes(bytes.to_vec())
+    Cell::Bytes(Bytes::copy_from_slice(bytes))
+}
+
+/// Bytes of a column without a copy, when they are many and their page is not too large: they keep it alive.
+fn viewed_bytes(array: &BinaryViewArray, row: usize) -> Cell {
+    /// Bytes from which on a copy costs more than it saves.
+    const SHARED_BYTES_MIN: usize = 4096;
+    /// Bytes of a page that pictures may keep alive until they are handed on: one page more than the one that is decoded.
+    const PAGE_BYTES_MAX: usize = 128 * 1024 * 1024;
+    let value = array.value(row);
+    let shared = || {
+        // Layout of a long view: length, prefix, number of the buffer, place in it, each of 32 bits (Arrow columnar format, “Variable-size Binary View Layout”).
+        let view = *array.views().get(row)?;
+        let buffer = array.data_buffers().get((view >> 64) as u32 as usize)?;
+        let from = (view >> 96) as usize;
+        let is_worth_it = value.len() >= SHARED_BYTES_MIN && buffer.len() <= PAGE_BYTES_MAX;
+        is_worth_it.then(|| buffer.slice_with_length(from, value.len()))
+    };
+    match shared() {
+        Some(slice) => Cell::Bytes(Bytes::from_owner(SharedBuffer(slice))),
+        None => bytes(value),
+    }
+}
+
+/// The same columns, bytes as views into the pages that they are in.
+fn with_views(schema: &Schema) -> SchemaRef {
+    fn viewed(field: &Field) -> FieldRef {
+        let data_type = match field.data_type() {
+            DataType::Binary => DataType::BinaryView,
+            DataType::List(element) => DataType::List(viewed(element)),
+            DataType::Struct(fields) => {
+                DataType::Struct(fields.iter().map(|field| viewed(field)).collect())
+            }
+            other => other.clone(),
+        };
+        Arc::new(field.clone().with_data_type(data_type))
+    }
+    let fields: Fields = schema.fields().iter().map(|field| viewed(field)).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// A piece of a page as an owner of bytes.
+struct SharedBuffer(Buffer);
+
+impl AsRef<[u8]> for SharedBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
 }
 
 fn list(elements: &dyn Array) -> Cell {

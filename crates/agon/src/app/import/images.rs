@@ -13,6 +13,7 @@ use std::{
 
 use agon_content::image::{ImageLimits, inspect};
 use agon_dataset::RowImage;
+use axum::body::Bytes;
 use agon_store::{
     ImportId, KeptImage, NewOriginal, OriginalId, OriginalMeta, OriginalState, Store,
     WrittenOriginal,
@@ -52,7 +53,7 @@ pub(super) struct Picture {
 /// What is known of one picture by its bytes.
 enum Found {
     Bytes {
-        bytes: Vec<u8>,
+        bytes: Bytes,
         id: OriginalId,
         legacy_md5: Option<[u8; 16]>,
     },
@@ -232,7 +233,7 @@ fn md5_bytes(digits: &str) -> Option<[u8; 16]> {
 }
 
 /// The bytes of a picture in the folder, one more than accepted at most: which is then too large.
-fn read(folder: &Path, md5: &str, bytes_max: u64) -> Result<Vec<u8>, &'static str> {
+fn read(folder: &Path, md5: &str, bytes_max: u64) -> Result<Bytes, &'static str> {
     for extension in EXTENSIONS {
         let path = folder.join(format!("{md5}.{extension}"));
         // Opening a pipe would wait for somebody who writes.
@@ -248,7 +249,7 @@ fn read(folder: &Path, md5: &str, bytes_max: u64) -> Result<Vec<u8>, &'static st
         let mut bytes = Vec::new();
         let mut file = file.take(bytes_max.saturating_add(1));
         return match is_file.then(|| file.read_to_end(&mut bytes)) {
-            Some(Ok(_)) => Ok(bytes),
+            Some(Ok(_)) => Ok(bytes.into()),
             Some(Err(_)) | None => Err(IMAGE_UNREADABLE),
         };
     }
