@@ -240,7 +240,7 @@ pub struct MessageFacts<'a> {
 /// What is known of one vote.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// The conversation's id. Votes with the same one are votes on one conversation.
+    /// The conversation's id. Votes with the same one are votes on one conversation, to `agon-1` when pair and judge are the same too.
     pub id: Option<&'a str>,
     /// The names of the models.
     pub models: Sides<&'a str>,
@@ -399,6 +399,18 @@ fn fingerprint(parts: &[&[u8]]) -> Fingerprint {
     Fingerprint::new(u64::from_le_bytes(bytes)).unwrap_or(Fingerprint::MIN)
 }
 
+/// What tells a battle: its id with its pair and its judge, as some sets have the ids of questions.
+fn battle_fingerprint(id: &str, facts: &Facts<'_>) -> Fingerprint {
+    let mut pair = [facts.models.a, facts.models.b];
+    pair.sort_unstable();
+    fingerprint(&[
+        id.as_bytes(),
+        pair[0].as_bytes(),
+        pair[1].as_bytes(),
+        facts.judge.unwrap_or_default().as_bytes(),
+    ])
+}
+
 /// Takes the facts of all rows, then says what to keep.
 #[derive(Clone, Debug)]
 pub struct Cleaner {
@@ -472,7 +484,10 @@ impl Cleaner {
         rows.flags
             .push(self.local.flags(&self.profile, facts, time_s));
         let of_text = |text: Option<&str>| text.map(|text| fingerprint(&[text.as_bytes()]));
-        rows.ids.push(of_text(facts.id));
+        rows.ids.push(match &self.profile {
+            Profile::FastChat202504(_) => of_text(facts.id),
+            Profile::Agon1(_) => facts.id.map(|id| battle_fingerprint(id, facts)),
+        });
         rows.judges.push(of_text(facts.judge));
         rows.visits.push(of_text(facts.visit));
         rows.prompts.push(

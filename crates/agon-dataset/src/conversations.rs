@@ -33,7 +33,7 @@ use crate::{
 
 pub(crate) use self::{
     cell::Cell,
-    row::{RowCells, RowHead, is_wanted, row},
+    row::{NOT_UTF8, RowCells, RowHead, is_wanted, row},
     sink::{BATCH_BYTES, RowSink},
 };
 

@@ -299,7 +299,7 @@ impl Store {
             // Whoever runs it holds its pack.
             self.open_pack(&mut transaction, id, &import.source).await?;
             if request_sha256 != import.request_sha256 {
-                self.packs.close(id);
+                self.packs.close(self.folder(), id);
                 return Err(Error::UnfinishedImport {
                     source_name: import.source.clone(),
                 });
@@ -517,7 +517,7 @@ impl Store {
         .during(ACTION)?;
         transaction.commit().await.during(ACTION)?;
         if has_images {
-            self.packs.close(import);
+            self.packs.close(self.folder(), import);
         } else {
             let (packs, data) = (self.packs.clone(), self.folder().map(ToOwned::to_owned));
             blocking(move || packs.remove(data.as_deref(), import)).await?;

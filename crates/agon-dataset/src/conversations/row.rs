@@ -16,6 +16,9 @@ use crate::{
     fate::cut,
 };
 
+/// What is said of a text that cannot be one; it counts as missing.
+pub(crate) const NOT_UTF8: &str = "text that is not UTF-8";
+
 /// Values inside of one cell of JSON.
 const VALUES_MAX: usize = 4_000_000;
 
@@ -111,7 +114,7 @@ impl RowCells {
         match std::str::from_utf8(field) {
             Ok("") => self.push(name, Cell::Null),
             Ok(text) => self.push(name, Cell::Text(text.to_owned())),
-            Err(_) => self.push_problem(name, "text that is not UTF-8".to_owned()),
+            Err(_) => self.push_problem(name, NOT_UTF8.to_owned()),
         }
     }
 

@@ -46,6 +46,7 @@ mod json_cells;
 mod pages;
 mod plan;
 mod unpacking;
+mod untyped;
 mod winner;
 
 use pages::{ColumnStream, Raw};

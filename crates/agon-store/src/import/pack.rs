@@ -103,9 +103,11 @@ impl Packs {
         Ok(Some(pack))
     }
 
-    /// Lets go of the pack of an import, for others to open.
-    pub(crate) fn close(&self, import: ImportId) {
-        self.open_ones().remove(&import);
+    /// Lets go of the pack of an import, for others to open. In memory it stays, as there is no other place to read it from.
+    pub(crate) fn close(&self, data: Option<&Path>, import: ImportId) {
+        if data.is_some() {
+            self.open_ones().remove(&import);
+        }
     }
 
     /// Lets go of the pack of a finished import, which stays to be read; without a picture in it nothing stays.
@@ -114,15 +116,11 @@ impl Packs {
     pub(crate) fn finish(&self, data: Option<&Path>, import: ImportId) -> Result<(), Error> {
         let pack = self.get(import);
         let is_empty = pack.is_some_and(|pack| pack.end().n_bytes == 0);
-        match data {
-            Some(_) if is_empty => self.remove(data, import),
-            Some(_) => {
-                self.close(import);
-                Ok(())
-            }
-            // In memory there is no other place to read it from.
-            None => Ok(()),
+        if is_empty {
+            return self.remove(data, import);
         }
+        self.close(data, import);
+        Ok(())
     }
 
     /// Removes the pack of an import of which nothing is needed.
@@ -139,7 +137,7 @@ impl Packs {
             }
         }
         // Only now may another process open it, which makes it anew.
-        self.close(import);
+        self.open_ones().remove(&import);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! `agon import`: battles of published sets and logs into the store.
 
 use std::{
+    fmt::Write as _,
     fs,
     fs::File,
     io::{self, Seek as _, Write as _},
@@ -13,6 +14,7 @@ use std::{
 
 use agon_content::image::ImageLimits;
 use agon_dataset::{
+    clean::Profile,
     ConversationRow, ConversationSelection, Error, Input, InputReport, Place, Progress as Step,
     ReadOptions, Reason, RejectedRow, read_conversations,
 };
@@ -102,7 +104,7 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         .enable_all()
         .build()?;
     let clock = SystemClock;
-    let (store, voter_key, begun) = runtime.block_on(async {
+    let (store, voter_key, begun, other_profiles) = runtime.block_on(async {
         let store = Store::open(&config.data_dir).await.with_context(|| {
             format!(
                 "cannot open the data folder `{}`",
@@ -116,6 +118,16 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
                 .await
                 .map_err(unfinished)?;
         }
+        let earlier = store.imports().await?;
+        let profile = args.clean.as_ref().map(Profile::name);
+        let mut other_profiles: Vec<String> = earlier
+            .into_iter()
+            .filter(|import| import.source == args.source && import.finished_at.is_some())
+            .filter(|import| import.clean_profile.as_deref() != profile)
+            .map(|import| import.clean_profile.unwrap_or_else(|| "none".to_owned()))
+            .collect();
+        other_profiles.sort_unstable();
+        other_profiles.dedup();
         let body = aliases.as_ref().map(|table| table.body(0));
         let new = NewImport {
             id: new_id()?,
@@ -131,7 +143,7 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
             started_at: clock.now(),
         };
         let begun = store.begin_import(&new).await.map_err(unfinished)?;
-        Ok::<_, CommandError>((store, voter_key, begun))
+        Ok::<_, CommandError>((store, voter_key, begun, other_profiles))
     })?;
     let options = ImportOptions {
         source: args.source.clone(),
@@ -234,12 +246,23 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
     io::stdout().write_all(text.as_bytes())?;
     let n_repeated = report.rejected.get(&Reason::RepeatedId);
     let n_repeated = counts.repeated + n_repeated.map_or(0, |rows| rows.count);
-    if n_repeated > document.kept && !global.quiet {
-        let warning = format!(
-            "warning: {n_repeated} of {} rows have the id of a battle that is there: a second copy of the set, or ids of questions rather than of battles, of which one battle each is kept\n",
+    let mut warnings = String::new();
+    if n_repeated > document.kept {
+        let _ = writeln!(
+            warnings,
+            "warning: {n_repeated} of {} rows are battles that are there already: a second copy of the set",
             report.rows
         );
-        io::stderr().write_all(warning.as_bytes())?;
+    }
+    if n_repeated > 0 && !other_profiles.is_empty() {
+        let _ = writeln!(
+            warnings,
+            "warning: battles that are there already keep the verdicts of the profile that they were imported with ({}): to judge them by another one, import the set into another --source",
+            other_profiles.join(", ")
+        );
+    }
+    if !global.quiet {
+        io::stderr().write_all(warnings.as_bytes())?;
     }
     Ok(())
 }
