@@ -60,7 +60,11 @@ impl fmt::Debug for ImportId {
 
 /// The id under which a battle of a source is kept: the first 16 bytes of a SHA-256 of both names.
 pub fn imported_battle_id(source: &str, original_id: &str) -> BattleId {
-    battle_id(&[b"imported battle", source.as_bytes(), original_id.as_bytes()])
+    battle_id(&[
+        b"imported battle",
+        source.as_bytes(),
+        original_id.as_bytes(),
+    ])
 }
 
 /// The id of a battle whose original id another battle of the source has: one on the same question, by another judge or between other models.
@@ -69,7 +73,10 @@ pub fn imported_battle_id(source: &str, original_id: &str) -> BattleId {
 fn shared_battle_id(source: &str, battle: &NewImportedBattle) -> BattleId {
     let mut models = [battle.models.a.as_str(), battle.models.b.as_str()];
     models.sort_unstable();
-    let judge = battle.judge.as_ref().map(|judge| judge.as_bytes().as_slice());
+    let judge = battle
+        .judge
+        .as_ref()
+        .map(|judge| judge.as_bytes().as_slice());
     battle_id(&[
         b"imported battle of a shared id",
         source.as_bytes(),
@@ -508,13 +515,12 @@ impl Store {
                 .await
                 .during(ACTION)?;
         }
-        let has_images: bool = sqlx::query_scalar(
-            "SELECT EXISTS (SELECT 1 FROM original_images WHERE pack = $1)",
-        )
-        .bind(id.as_slice())
-        .fetch_one(&mut *transaction)
-        .await
-        .during(ACTION)?;
+        let has_images: bool =
+            sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM original_images WHERE pack = $1)")
+                .bind(id.as_slice())
+                .fetch_one(&mut *transaction)
+                .await
+                .during(ACTION)?;
         transaction.commit().await.during(ACTION)?;
         if has_images {
             self.packs.close(self.folder(), import);

@@ -8,8 +8,8 @@ use super::{at, png_meta as png};
 use crate::{
     AddedBattle, BegunImport, Counts, Error, FinishedImport, ImageMeta, ImportId, ImportInput,
     ImportVerdict, ImportedImage, ImportedMessage, ImportedStyle, KeptImage, NewImage, NewImport,
-    NewOriginal, OriginalId, OriginalMeta, OriginalState,
-    NewImportedBattle, Store, imported_battle_id,
+    NewImportedBattle, NewOriginal, OriginalId, OriginalMeta, OriginalState, Store,
+    imported_battle_id,
 };
 
 fn import(n: u8, source: &str) -> NewImport {
@@ -36,7 +36,10 @@ fn battle(row_idx: u64, original_id: &str) -> NewImportedBattle {
         judge: Some(VoterId::from_bytes([4; 16])),
         is_anonymous: Some(true),
         language: Some("English".to_owned()),
-        categories: Some(vec![("ocr".to_owned(), true), ("homework".to_owned(), false)]),
+        categories: Some(vec![
+            ("ocr".to_owned(), true),
+            ("homework".to_owned(), false),
+        ]),
         n_turns: Some(1),
         cast_at: Some(at(100)),
         style: Sides {
@@ -523,10 +526,7 @@ pub(super) async fn what_became_of_an_original_is_remembered(store: Store) {
         original_sha256: Some(*good.id.as_bytes()),
     };
     let made = store.put_images(vec![image]).await.unwrap()[0];
-    store
-        .refuse_original(bad.id, "image_broken")
-        .await
-        .unwrap();
+    store.refuse_original(bad.id, "image_broken").await.unwrap();
     let states = store.original_states(&ids).await.unwrap();
     assert_eq!(states[&good.id], OriginalState::Normalised(made));
     let refused = OriginalState::Refused("image_broken".to_owned());
@@ -541,7 +541,11 @@ pub(super) async fn an_interrupted_import_that_is_forgotten_leaves_no_original(s
         .await
         .unwrap();
     store
-        .add_imported_with(first.id, &[showing(0, "q1", &[shared.id, own.id])], &written)
+        .add_imported_with(
+            first.id,
+            &[showing(0, "q1", &[shared.id, own.id])],
+            &written,
+        )
         .await
         .unwrap();
     let other = store.begin_import(&import(2, "elsewhere")).await.unwrap();
@@ -554,7 +558,10 @@ pub(super) async fn an_interrupted_import_that_is_forgotten_leaves_no_original(s
     let read = store.original(shared.id).await.unwrap().unwrap();
     assert_eq!(read.bytes, shared.bytes);
     assert_eq!(store.original(own.id).await.unwrap(), None);
-    assert_eq!(store.discard_unfinished_import("elsewhere").await.unwrap(), 1);
+    assert_eq!(
+        store.discard_unfinished_import("elsewhere").await.unwrap(),
+        1
+    );
 }
 
 pub(super) async fn ids_of_questions_are_told_apart_by_pair_and_judge(store: Store) {

@@ -7,7 +7,8 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
     AddedBattle, ImportId, KeptImage, NewImportedBattle, WrittenOriginal, by_side,
-    check_unfinished, imported_battle_id, originals, read::category_lines, shared_battle_id, style_columns,
+    check_unfinished, imported_battle_id, originals, read::category_lines, shared_battle_id,
+    style_columns,
 };
 use crate::{
     Error, Store,
@@ -45,7 +46,8 @@ impl Known {
             (Some(known), Some(new)) => known == new,
             _ => true,
         };
-        let is_same_time = self.cast_at.is_some() && self.cast_at == battle.cast_at.map(microseconds);
+        let is_same_time =
+            self.cast_at.is_some() && self.cast_at == battle.cast_at.map(microseconds);
         self.pair == pair(battle) && (is_same_judge || is_same_time)
     }
 }
@@ -273,7 +275,9 @@ async fn check_there(
             .await
             .during(ACTION)?;
         if found.len() < ids.len() {
-            let missing = ids.iter().find(|id| !found.iter().any(|found| found == *id));
+            let missing = ids
+                .iter()
+                .find(|id| !found.iter().any(|found| found == *id));
             if let Some(id) = missing {
                 return Err(Error::UnknownImage(ImageId::from_bytes(*id)));
             }

@@ -188,9 +188,8 @@ impl Store {
         if originals.is_empty() {
             return Ok(Vec::new());
         }
-        let is_empty = |new: &NewOriginal| {
-            new.bytes.is_empty() || new.meta.width == 0 || new.meta.height == 0
-        };
+        let is_empty =
+            |new: &NewOriginal| new.bytes.is_empty() || new.meta.width == 0 || new.meta.height == 0;
         if originals.iter().any(is_empty) {
             return Err(Error::Invalid {
                 field: "image",
@@ -264,8 +263,7 @@ impl Store {
                 .transpose()?,
         };
         let (packs, data) = (self.packs.clone(), self.folder().map(ToOwned::to_owned));
-        let bytes =
-            blocking(move || packs.read(data.as_deref(), pack, position, n_bytes)).await?;
+        let bytes = blocking(move || packs.read(data.as_deref(), pack, position, n_bytes)).await?;
         let hash = crate::images::hash(&bytes);
         if hash.as_bytes() != id.as_bytes() {
             return Err(Error::DamagedImage(ImageId::from_bytes(id.0)));

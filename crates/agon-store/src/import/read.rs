@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use sqlx::FromRow;
 
 use super::{
-    ImportId, ImportedImage, ImportedMessage, ImportedStyle, KeptImage, NewImportedBattle, OriginalId,
+    ImportId, ImportedImage, ImportedMessage, ImportedStyle, KeptImage, NewImportedBattle,
+    OriginalId,
 };
 use crate::{
     Error, Store,

@@ -14,9 +14,8 @@ use std::{
 
 use agon_content::image::ImageLimits;
 use agon_dataset::{
-    clean::Profile,
     ConversationRow, ConversationSelection, Error, Input, InputReport, Place, Progress as Step,
-    ReadOptions, Reason, RejectedRow, read_conversations,
+    ReadOptions, Reason, RejectedRow, clean::Profile, read_conversations,
 };
 use agon_domain::{Clock as _, SystemClock};
 use agon_remote::Remote;
@@ -281,7 +280,9 @@ impl Stopped {
                 source.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::InvalidInput
             ),
-            Self::Read(_) | Self::Store(ImportError::Times(_) | ImportError::Picture { .. }) => true,
+            Self::Read(_) | Self::Store(ImportError::Times(_) | ImportError::Picture { .. }) => {
+                true
+            }
             Self::Store(ImportError::Store(_)) => false,
         }
     }

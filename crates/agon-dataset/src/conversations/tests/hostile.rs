@@ -467,10 +467,7 @@ fn a_text_of_parquet_that_is_not_utf8_is_missing_from_its_row_alone() {
     let said = words(&["q", "MARKER", "r", "b"]);
     let messages = columns::group(vec![("role", roles), ("content", said)]);
     let conversation = lists(messages, 2);
-    for (judges, column) in [
-        (["j", "k"], "conversation_b"),
-        (["MARKER", "k"], "judge"),
-    ] {
+    for (judges, column) in [(["j", "k"], "conversation_b"), (["MARKER", "k"], "judge")] {
         let mut columns = vec![
             ("model_a", words(&["x", "y"])),
             ("model_b", words(&["y", "x"])),

@@ -201,7 +201,11 @@ fn categories_are_a_text_a_list_or_the_flags_of_a_group() {
     };
     let named = |names: &[(&str, bool)]| {
         let names = names.iter();
-        Some(names.map(|(name, is_in)| ((*name).to_owned(), *is_in)).collect())
+        Some(
+            names
+                .map(|(name, is_in)| ((*name).to_owned(), *is_in))
+                .collect(),
+        )
     };
     assert_eq!(of(r#""category":" coding ""#), named(&[("coding", true)]));
     assert_eq!(

@@ -8,10 +8,7 @@ use std::sync::Arc;
 use parquet::{
     basic::{LogicalType, Type as PhysicalType},
     errors::ParquetError,
-    file::metadata::{
-        ColumnChunkMetaData, FileMetaData, ParquetMetaData,
-        RowGroupMetaData,
-    },
+    file::metadata::{ColumnChunkMetaData, FileMetaData, ParquetMetaData, RowGroupMetaData},
     schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr},
 };
 

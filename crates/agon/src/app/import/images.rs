@@ -13,11 +13,11 @@ use std::{
 
 use agon_content::image::{ImageLimits, inspect};
 use agon_dataset::RowImage;
-use axum::body::Bytes;
 use agon_store::{
     ImportId, KeptImage, NewOriginal, OriginalId, OriginalMeta, OriginalState, Store,
     WrittenOriginal,
 };
+use axum::body::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::app::{images::picture_format, leaderboard::Threads};
@@ -184,7 +184,11 @@ impl ImageSource {
     }
 
     /// Does something with each, on several threads, and gives the results in the order of what they were made of.
-    pub(super) fn each<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> R + Sync) -> Vec<R> {
+    pub(super) fn each<T: Send, R: Send>(
+        &self,
+        items: Vec<T>,
+        f: impl Fn(T) -> R + Sync,
+    ) -> Vec<R> {
         let n = items.len();
         // Taken one by one, as a large picture takes a hundred times as long as a small one.
         let items = Mutex::new(items.into_iter().enumerate());

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use agon_content::annotate::style::style_features;
 use agon_dataset::{
-    Aliases, Battles, FeatureColumn, FeatureOrigin, Judges, Labels, Reason, SliceColumn, SliceValues,
+    Aliases, Battles, FeatureColumn, FeatureOrigin, Judges, Labels, Reason, SliceColumn,
+    SliceValues,
 };
 use agon_domain::{Sides, Tally, VoterId, Winner};
 use agon_store::{Error, ImportedStyle, Store};
@@ -177,12 +178,7 @@ async fn counted(
 }
 
 /// Adds the counts of one tally to another, and returns how many votes they are.
-fn add(
-    all: &mut Tally,
-    tally: Tally,
-    selection: &StoreSelection,
-    renamed: &mut Renamed,
-) -> u64 {
+fn add(all: &mut Tally, tally: Tally, selection: &StoreSelection, renamed: &mut Renamed) -> u64 {
     let (names, pairs) = tally.into_sorted();
     let mut n_votes = 0;
     for ((a, b), counts) in pairs {
@@ -532,11 +528,9 @@ impl<'a> Rows<'a> {
                     "turns" => one(&name, self.turns.values.clone(), &all.turns),
                     // Where no vote says anything of categories there is no column of them.
                     slices::CATEGORY if n_categories == 0 => return None,
-                    slices::CATEGORY if self.has_one_category => one(
-                        &name,
-                        self.categories.values.clone(),
-                        &all.first_categories,
-                    ),
+                    slices::CATEGORY if self.has_one_category => {
+                        one(&name, self.categories.values.clone(), &all.first_categories)
+                    }
                     slices::CATEGORY => SliceColumn {
                         values: SliceValues::Many {
                             labels: self.categories.values.clone(),

@@ -116,7 +116,10 @@ async fn a_picture_is_made_fit_when_it_is_first_asked_for() {
         picture(row("3", "x", "y", "model_b"), &whole),
     ]);
     let imported = json(&set.import("rows.jsonl", &["--json"]));
-    assert_eq!((&imported["images"], &imported["kept"]), (&json!(3), &json!(3)));
+    assert_eq!(
+        (&imported["images"], &imported["kept"]),
+        (&json!(3), &json!(3))
+    );
     let store = Store::open(Path::new(&set.path("data"))).await.unwrap();
     let kept = async |id: &str| {
         let battle = store.imported_battle(imported_battle_id("import", id));
@@ -144,7 +147,9 @@ async fn a_picture_is_made_fit_when_it_is_first_asked_for() {
     let gone = normalised_image(&store, &pool, second, now).await;
     assert!(matches!(
         gone,
-        Err(ImportedImageError::Store(agon_store::Error::DamagedImage(_)))
+        Err(ImportedImageError::Store(agon_store::Error::DamagedImage(
+            _
+        )))
     ));
     store.close().await;
 }
@@ -232,14 +237,12 @@ fn ids_of_questions_lose_no_battle() {
     };
     let bench = Path::new(&data).join("votes/wildvision-bench/vlm_battles.jsonl");
     let set = Set::new(&[]);
-    let all = [
-        path_text(&bench),
-        "--data-dir",
-        &set.path("data"),
-        "--json",
-    ];
+    let all = [path_text(&bench), "--data-dir", &set.path("data"), "--json"];
     let imported = json(&run("import", &all, None));
-    assert_eq!((&imported["rows"], &imported["kept"]), (&json!(105), &json!(105)));
+    assert_eq!(
+        (&imported["rows"], &imported["kept"]),
+        (&json!(105), &json!(105))
+    );
     let of_file = run("rank", &[path_text(&bench), "--json"], None);
     assert_eq!(boards(&set.rank("imported", &["--json"])), boards(&of_file));
 }
@@ -251,9 +254,14 @@ fn categorised() -> Vec<Value> {
             let models = ["x", "y", "z"];
             let (a, b) = (models[n % 3], models[(n + 1 + n / 3 % 2) % 3]);
             let winner = ["model_a", "model_b", "tie", "model_b"][n * 7 % 4];
-            let categories = json!({"ocr": n % 2 == 0, "homework": n % 3 == 0, "humor": n % 5 == 0});
+            let categories =
+                json!({"ocr": n % 2 == 0, "homework": n % 3 == 0, "humor": n % 5 == 0});
             with(
-                with(row(&format!("q{n}"), a, b, winner), "categories", categories),
+                with(
+                    row(&format!("q{n}"), a, b, winner),
+                    "categories",
+                    categories,
+                ),
                 "judge",
                 json!(format!("j{}", n % 2)),
             )
@@ -287,7 +295,10 @@ fn categories_cut_the_votes_of_a_store_as_those_of_the_file() {
     let file = set.write("one.jsonl", &one);
     json(&set.import("one.jsonl", &["--source", "one", "--json"]));
     let of_file = run("rank", &[&file, "--by", "category", "--json"], None);
-    let of_store = set.rank("imported", &["--source", "one", "--by", "category", "--json"]);
+    let of_store = set.rank(
+        "imported",
+        &["--source", "one", "--by", "category", "--json"],
+    );
     assert_eq!(boards(&of_store), boards(&of_file));
     // Without any there is no such column.
     set.write("none.jsonl", &[row("1", "x", "y", "tie")]);
@@ -385,7 +396,10 @@ async fn the_arenas_own_votes_and_imported_ones_are_weighted_as_two_sources() {
     let in_order = rating_of_x(&["--source-weight", "1", "--source-weight", "1"]);
     // 7 : 5 for x by votes; 1/3 and 2/3 of each source by shares, which is even.
     let difference = |rating: f64| 2.0 * (rating - 1000.0);
-    assert!((difference(mean) - 400.0 * (7.0_f64 / 5.0).log10()).abs() < 1e-6, "{mean}");
+    assert!(
+        (difference(mean) - 400.0 * (7.0_f64 / 5.0).log10()).abs() < 1e-6,
+        "{mean}"
+    );
     assert!(difference(even).abs() < 1e-6, "{even}");
     assert!((in_order - even).abs() < 1e-9);
 }
@@ -536,5 +550,8 @@ fn what_has_no_number_is_written_as_null() {
     }
     let board = json(&set.rank("imported", &["--json"]));
     let models = board["leaderboards"][0]["models"].as_array().unwrap();
-    assert!(models.iter().any(|model| model["rating_lower"].is_null()), "{board}");
+    assert!(
+        models.iter().any(|model| model["rating_lower"].is_null()),
+        "{board}"
+    );
 }
