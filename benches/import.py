@@ -132,6 +132,7 @@ def main() -> int:
     cases = [
         ("pyarrow reads all columns", reader),
         ("agon import", [str(agon), "import", str(file), *data]),
+        ("pyarrow once more", reader),
         ("agon import again, every battle a second copy", [str(agon), "import", str(file), *data]),
         ("agon import --clean agon-1, pictures known", [str(agon), "import", str(file), "--source", "cleaned", "--clean", "agon-1", *data]),
         ("agon rank --store imported", [str(agon), "rank", "--store", "imported", "--source", "import", *data]),
@@ -156,9 +157,12 @@ def main() -> int:
     print(f"- The board of the store is that of the file: {'yes' if boards[0] == boards[1] else '**no**'}")
     peak = max(run.peak for name, run in runs.items() if name.startswith("agon"))
     print(f"- Goal ≤ {MEMORY_MAX / 1e6:,.0f} MB of memory: {peak / 1e6:,.0f} MB, {met(peak <= MEMORY_MAX)}")
-    floor = runs["pyarrow reads all columns"].wall
+    readings = [runs[name] for name in ("pyarrow reads all columns", "pyarrow once more")]
+    floor = sum(run.wall for run in readings) / len(readings)
+    floor_cpu = sum(run.cpu for run in readings) / len(readings)
     for name in ("agon import", "agon import again, every battle a second copy"):
-        print(f"- Goal ≤ 2 × of pyarrow's reading, {name}: {runs[name].wall / floor:.2f} ×, {met(runs[name].wall <= 2 * floor)}")
+        run = runs[name]
+        print(f"- Goal ≤ 2 × of pyarrow's reading before and after, {name}: {run.wall / floor:.2f} × the time, {run.cpu / floor_cpu:.2f} × the CPU time, {met(run.wall <= 2 * floor)}")
     return 0
 
 

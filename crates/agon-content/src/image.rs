@@ -1,4 +1,4 @@
-//! The one normaliser: every picture that enters Agon passes through [`normalise`] and nothing else decodes pictures.
+//! The one normaliser: every picture that Agon shows, sends or publishes has passed through [`normalise`], and nothing else decodes pictures.
 //!
 //! What comes in is any bytes; what goes out is one upright, flat, 8-bit sRGB picture as JPEG or PNG, or a refusal in words.
 //! Steps, in this order:
@@ -474,6 +474,43 @@ fn mebibytes(n_bytes: u64, round_up: bool) -> String {
 ///
 /// An [`ImageError`] that says why the picture is refused and, by [`ImageError::voter_message`], what to do instead.
 pub fn normalise(bytes: &[u8], limits: &ImageLimits) -> Result<NormalisedImage, ImageError> {
+    let format = kind_within(bytes, limits)?;
+    contained(format, || normalise_format(bytes, format, limits))
+}
+
+/// What the header of a picture says, see [`inspect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InspectedImage {
+    /// Its format.
+    pub format: PictureFormat,
+    /// Its width as stored, before turning, in pixels.
+    pub width_px: u32,
+    /// Its height as stored, before turning, in pixels.
+    pub height_px: u32,
+}
+
+/// Holds kind and header of a picture against the limits, and decodes nothing.
+///
+/// For pictures that are kept as they came until somebody asks for them: [`normalise`] refuses whatever this refuses, and may refuse what this accepts, as broken pixels are only seen by decoding.
+/// Linear in the size of the file, which it walks at about a gigabyte a second.
+///
+/// # Errors
+///
+/// The [`ImageError`] that [`normalise`] would give.
+pub fn inspect(bytes: &[u8], limits: &ImageLimits) -> Result<InspectedImage, ImageError> {
+    let format = kind_within(bytes, limits)?;
+    contained(format, || {
+        let header = header::read(bytes, format, limits)?;
+        Ok(InspectedImage {
+            format,
+            width_px: header.width_px,
+            height_px: header.height_px,
+        })
+    })
+}
+
+/// The kind of a file that is not too large.
+fn kind_within(bytes: &[u8], limits: &ImageLimits) -> Result<PictureFormat, ImageError> {
     let n_bytes = bytes.len() as u64;
     if n_bytes == 0 {
         return Err(ImageError::Empty);
@@ -484,8 +521,7 @@ pub fn normalise(bytes: &[u8], limits: &ImageLimits) -> Result<NormalisedImage, 
             bytes_max: limits.bytes_max,
         });
     }
-    let format = sniff::sniff(bytes).map_err(|found| ImageError::Unsupported { found })?;
-    contained(format, || normalise_format(bytes, format, limits))
+    sniff::sniff(bytes).map_err(|found| ImageError::Unsupported { found })
 }
 
 fn normalise_format(

@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization as _;
 /// Old names of models with the names that they are counted under.
 ///
 /// Applied after white space is trimmed and names are brought to Unicode's normal form C, and only once: a new name is never an old one too.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aliases {
     names: Arc<HashMap<String, String>>,
 }
@@ -89,7 +89,7 @@ impl Aliases {
     }
 
     /// The new name of an old one.
-    pub(crate) fn get(&self, old: &str) -> Option<&str> {
+    pub fn get(&self, old: &str) -> Option<&str> {
         self.names.get(old).map(String::as_str)
     }
 }

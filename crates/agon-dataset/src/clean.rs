@@ -19,7 +19,7 @@
 //!
 //! It never matters to rules about one row.
 //! Rules about several rows take them in the order of their times: of votes on one conversation the last counts, of a judge's votes of one day the first, of a visit's votes the first.
-//! Where times are equal or missing, the order of adding decides, in `agon-1` after the id.
+//! Where times are equal or missing, the order of adding decides, in `agon-1` after the id; of votes on one conversation the first then counts.
 //! The rows sampled from a frequent prompt are chosen by seed and id; only rows without an id are chosen by their number.
 
 mod fastchat;
@@ -240,7 +240,7 @@ pub struct MessageFacts<'a> {
 /// What is known of one vote.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// The conversation's id. Votes with the same one are votes on one conversation.
+    /// The conversation's id. Votes with the same one are votes on one conversation, to `agon-1` when pair and judge are the same too.
     pub id: Option<&'a str>,
     /// The names of the models.
     pub models: Sides<&'a str>,
@@ -399,6 +399,18 @@ fn fingerprint(parts: &[&[u8]]) -> Fingerprint {
     Fingerprint::new(u64::from_le_bytes(bytes)).unwrap_or(Fingerprint::MIN)
 }
 
+/// What tells a battle: its id with its pair and its judge, as some sets have the ids of questions.
+fn battle_fingerprint(id: &str, facts: &Facts<'_>) -> Fingerprint {
+    let mut pair = [facts.models.a, facts.models.b];
+    pair.sort_unstable();
+    fingerprint(&[
+        id.as_bytes(),
+        pair[0].as_bytes(),
+        pair[1].as_bytes(),
+        facts.judge.unwrap_or_default().as_bytes(),
+    ])
+}
+
 /// Takes the facts of all rows, then says what to keep.
 #[derive(Clone, Debug)]
 pub struct Cleaner {
@@ -472,7 +484,10 @@ impl Cleaner {
         rows.flags
             .push(self.local.flags(&self.profile, facts, time_s));
         let of_text = |text: Option<&str>| text.map(|text| fingerprint(&[text.as_bytes()]));
-        rows.ids.push(of_text(facts.id));
+        rows.ids.push(match &self.profile {
+            Profile::FastChat202504(_) => of_text(facts.id),
+            Profile::Agon1(_) => facts.id.map(|id| battle_fingerprint(id, facts)),
+        });
         rows.judges.push(of_text(facts.judge));
         rows.visits.push(of_text(facts.visit));
         rows.prompts.push(
@@ -486,10 +501,12 @@ impl Cleaner {
 
     /// Tries the rules in their order.
     pub fn finish(self) -> Cleaned {
-        let Self { profile, rows, .. } = self;
+        let Self {
+            profile, mut rows, ..
+        } = self;
         let n_rows = rows.flags.len();
         let mut pass = Pass {
-            flags: rows.flags.clone(),
+            flags: std::mem::take(&mut rows.flags),
             excluded_by: vec![None; n_rows],
             tags: None,
             n_uncapped: 0,
@@ -591,10 +608,14 @@ impl Pass {
         is_id_order: bool,
         key: impl Fn(usize) -> Option<K>,
     ) -> Vec<(K, usize)> {
-        let mut sorted: Vec<(K, usize)> = (0..self.flags.len())
-            .filter(|&row| self.excluded_by[row].is_none())
-            .filter_map(|row| key(row).map(|key| (key, row)))
-            .collect();
+        let keyed = || {
+            (0..self.flags.len())
+                .filter(|&row| self.excluded_by[row].is_none())
+                .filter_map(|row| key(row).map(|key| (key, row)))
+        };
+        // Counted first: a list that grows as it is filled takes up to three times its memory.
+        let mut sorted = Vec::with_capacity(keyed().count());
+        sorted.extend(keyed());
         sorted.sort_unstable_by(|&(key_1, row_1), &(key_2, row_2)| {
             let id = |row: usize| is_id_order.then(|| rows.ids[row]);
             key_1
@@ -618,11 +639,18 @@ impl Pass {
         }
     }
 
-    /// Of several votes on one conversation that are left, all but the last are superseded.
+    /// Of several votes on one conversation that are left, all but the last are superseded; of those at one time or without one the first counts, which is the one that an import keeps.
     fn flag_superseded(&mut self, rows: &Rows) {
         let sorted = self.by_key(rows, false, |row| rows.ids[row]);
         for group in sorted.chunk_by(|(id_1, _), (id_2, _)| id_1 == id_2) {
-            for &(_, row) in &group[..group.len() - 1] {
+            let mut kept = group[0].1;
+            for &(_, row) in &group[1..] {
+                // Sorted by time, missing ones last: neither these nor an equal time is later.
+                if rows.times[row] > rows.times[kept] {
+                    kept = row;
+                }
+            }
+            for &(_, row) in group.iter().filter(|(_, row)| *row != kept) {
                 self.flags[row].insert(Rule::Superseded);
             }
         }
@@ -664,23 +692,19 @@ impl Pass {
 
     /// Tags the rows that are left by how frequent their prompt is.
     fn tag_prompts(&mut self, rows: &Rows, top: TopPrompts) -> TopPromptsAudit {
-        let left: Vec<usize> = (0..self.flags.len())
-            .filter(|&row| self.excluded_by[row].is_none())
-            .collect();
-        let (tags, audit) = prompts::tag(
-            top,
-            left.iter()
-                .filter_map(|&row| rows.prompts[row].map(|prompt| (prompt, row, rows.ids[row]))),
-            self.flags.len(),
-        );
-        for &row in &left {
-            if let Some(tag) = tags[row] {
-                if tag.high_freq {
-                    self.flags[row].insert(Rule::FrequentPrompt);
-                }
-                if !tag.sampled {
-                    self.flags[row].insert(Rule::TopPrompt);
-                }
+        let left = || {
+            (0..self.flags.len())
+                .filter(|&row| self.excluded_by[row].is_none())
+                .filter_map(|row| rows.prompts[row].map(|prompt| (prompt, row, rows.ids[row])))
+        };
+        let (tags, audit) = prompts::tag(top, left, self.flags.len());
+        for (flags, tag) in self.flags.iter_mut().zip(&tags) {
+            let Some(tag) = tag else { continue };
+            if tag.high_freq {
+                flags.insert(Rule::FrequentPrompt);
+            }
+            if !tag.sampled {
+                flags.insert(Rule::TopPrompt);
             }
         }
         self.tags = Some(tags);

@@ -14,6 +14,7 @@ pub(crate) mod sink;
 use std::ops::ControlFlow;
 
 use agon_domain::{Sides, Winner};
+use bytes::Bytes;
 use serde_json::Value;
 
 use self::sink::Sink;
@@ -32,7 +33,7 @@ use crate::{
 
 pub(crate) use self::{
     cell::Cell,
-    row::{RowCells, RowHead, is_wanted, row},
+    row::{NOT_UTF8, RowCells, RowHead, is_wanted, row},
     sink::{BATCH_BYTES, RowSink},
 };
 
@@ -68,6 +69,8 @@ pub struct ConversationRow {
     pub time: Option<f64>,
     /// The language as the source spells it; the first one of a list. The whole list is had by [`ConversationSelection::columns`].
     pub language: Option<String>,
+    /// The categories that the source gives in `category`, else in `categories`, and whether the row is in each: of a text or a list of texts it is, of a group of flags in those that are set. Names are on one line. `None` where it says nothing of them.
+    pub categories: Option<Vec<(String, bool)>>,
     /// Whether the names were hidden until the vote, where the source says so.
     pub is_anonymous: Option<bool>,
     /// Whether moderation flagged the row, where the source says so.
@@ -144,7 +147,7 @@ impl RowRole {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowImage {
     /// Its bytes, when they were asked for and are there.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<Bytes>,
     /// Its name or address in the source. It is text from outside: nothing was opened by it, but for the pictures beside a log of FastChat.
     pub path: Option<String>,
     /// The MD5 by which a log of FastChat names it, 32 hexadecimal digits: that of its pixels, not of its bytes.
@@ -260,7 +263,7 @@ impl ConversationRow {
             .sum();
         let images = self.images.iter();
         let images: usize = images
-            .map(|image| image.bytes.as_ref().map_or(0, Vec::len) + 128)
+            .map(|image| image.bytes.as_ref().map_or(0, Bytes::len) + 128)
             .sum();
         let columns: usize = self.columns.iter().flatten().map(cell::json_bytes).sum();
         let metadata = self.conv_metadata.as_ref().map_or(0, cell::json_bytes);

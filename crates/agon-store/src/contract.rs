@@ -22,8 +22,12 @@ use imports::{
     a_second_copy_of_a_battle_id_is_refused, an_image_is_recognised_by_its_original,
     an_import_counts_once_it_is_finished, an_imported_battle_reads_back_exactly,
     an_interrupted_import_goes_on_without_double_battles,
+    an_interrupted_import_that_is_forgotten_leaves_no_original,
+    an_original_reads_back_as_it_came_and_is_kept_once,
+    ids_of_questions_are_told_apart_by_pair_and_judge,
     imported_battles_are_in_no_count_of_the_arena,
     of_several_votes_on_an_imported_battle_the_last_counts,
+    what_became_of_an_original_is_remembered,
     what_cannot_be_imported_is_refused_and_leaves_nothing,
 };
 use screening::{
@@ -97,6 +101,10 @@ on_every_backend! {
     a_cancelled_verb_leaves_all_or_nothing
     every_order_of_events_is_judged_as_the_rules_say
     a_saved_battle_equals_the_loaded_one
+    an_interrupted_import_that_is_forgotten_leaves_no_original
+    an_original_reads_back_as_it_came_and_is_kept_once
+    ids_of_questions_are_told_apart_by_pair_and_judge
+    what_became_of_an_original_is_remembered
 }
 
 /// The instant `seconds` after the beginning of the tests' time.

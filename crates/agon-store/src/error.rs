@@ -81,6 +81,12 @@ pub enum Error {
         /// Until when.
         until: Timestamp,
     },
+    /// Another process imports into this source.
+    #[error("another import into the source `{source_name}` is running")]
+    RunningImport {
+        /// The name of the source.
+        source_name: String,
+    },
     /// An id that must be new is taken.
     #[error("there is already a {kind} with this id")]
     DuplicateId {
@@ -176,6 +182,7 @@ impl Error {
             | Self::DuplicateId { .. }
             | Self::UnknownImport
             | Self::UnfinishedImport { .. }
+            | Self::RunningImport { .. }
             | Self::Invalid { .. } => true,
             Self::AlreadyServing { .. }
             | Self::NewerDatabase { .. }

@@ -605,3 +605,81 @@ async fn acknowledged_votes_survive_a_kill() {
     assert!(n_acknowledged <= stored && stored <= n_acknowledged + 20);
     assert!(n_acknowledged >= 20);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_process_imports_into_a_source_and_what_it_leaves_is_gone_on_with() {
+    use crate::{ImportId, NewImport, NewOriginal, OriginalId, OriginalMeta};
+    let folder = tempfile::tempdir().unwrap();
+    let import = |n: u8| NewImport {
+        id: ImportId::from_bytes([n; 16]),
+        source: "logs".to_owned(),
+        request_sha256: [n; 32],
+        clean_profile: None,
+        aliases: None,
+        program_version: "0.1.0".to_owned(),
+        started_at: jiff::Timestamp::UNIX_EPOCH,
+    };
+    let original = |n: u8| {
+        let bytes = vec![n; 100];
+        NewOriginal {
+            id: OriginalId::from_bytes(*crate::images::hash(&bytes).as_bytes()),
+            bytes: bytes.into(),
+            meta: OriginalMeta {
+                format: ImageFormat::Png,
+                width: 1,
+                height: 1,
+                legacy_md5: None,
+            },
+        }
+    };
+    let first = open(&folder).await;
+    let begun = first.begin_import(&import(1)).await.unwrap();
+    let written = first
+        .write_originals(begun.id, vec![original(1)])
+        .await
+        .unwrap();
+    first
+        .add_imported_with(begun.id, &[], &written)
+        .await
+        .unwrap();
+    // Written, and lost as nobody was told of it.
+    first
+        .write_originals(begun.id, vec![original(2)])
+        .await
+        .unwrap();
+    let second = open(&folder).await;
+    for n in [1, 2] {
+        let error = second.begin_import(&import(n)).await.unwrap_err();
+        assert!(matches!(error, Error::RunningImport { .. }), "{error}");
+    }
+    let error = second.discard_unfinished_import("logs").await.unwrap_err();
+    assert!(matches!(error, Error::RunningImport { .. }), "{error}");
+    first.close().await;
+    drop(first);
+    let error = second.begin_import(&import(2)).await.unwrap_err();
+    assert!(matches!(error, Error::UnfinishedImport { .. }), "{error}");
+    let again = second.begin_import(&import(1)).await.unwrap();
+    assert_eq!(again.id, begun.id);
+    let pack = crate::import::pack::place_of(folder.path(), begun.id);
+    assert_eq!(std::fs::metadata(&pack).unwrap().len(), 100);
+    let written = second
+        .write_originals(begun.id, vec![original(3)])
+        .await
+        .unwrap();
+    second
+        .add_imported_with(begun.id, &[], &written)
+        .await
+        .unwrap();
+    for n in [1, 3] {
+        let read = second.original(original(n).id).await.unwrap().unwrap();
+        assert_eq!(read.bytes, original(n).bytes);
+    }
+    // A damaged picture is never given out.
+    let mut bytes = std::fs::read(&pack).unwrap();
+    bytes[150] ^= 1;
+    std::fs::write(&pack, bytes).unwrap();
+    let error = second.original(original(3).id).await.unwrap_err();
+    assert!(matches!(error, Error::DamagedImage(_)), "{error}");
+    assert_eq!(second.discard_unfinished_import("logs").await.unwrap(), 0);
+    assert!(!pack.exists());
+}

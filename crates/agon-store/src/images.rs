@@ -346,7 +346,7 @@ impl Store {
     }
 }
 
-fn hash(bytes: &[u8]) -> ImageId {
+pub(crate) fn hash(bytes: &[u8]) -> ImageId {
     ImageId::from_bytes(Sha256::digest(bytes).into())
 }
 

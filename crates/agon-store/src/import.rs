@@ -4,9 +4,11 @@
 //! An import is begun, given its battles in batches, each one transaction, and finished; its battles count once it is finished.
 //! One that was interrupted is begun again with the same request and goes on: battles that are there are recognised by source and original id.
 //!
-//! Reading order: [`NewImport`], [`NewImportedBattle`], [`AddedBattle`]; `add` writes, `read` gives back.
+//! Reading order: [`NewImport`], [`NewImportedBattle`], [`AddedBattle`]; `add` writes, `read` gives back; `originals` are the pictures as they came, `pack` the files that they are in.
 
 mod add;
+mod originals;
+pub(crate) mod pack;
 mod read;
 
 use std::fmt;
@@ -17,11 +19,15 @@ use sha2::{Digest as _, Sha256};
 use sqlx::SqliteConnection;
 
 use crate::{
-    Error, Store,
+    Error, Store, blocking,
     error::{During as _, read_column},
     id_bytes, microseconds,
 };
+use pack::Pack;
 
+pub use originals::{
+    NewOriginal, OriginalId, OriginalImage, OriginalMeta, OriginalState, WrittenOriginal,
+};
 pub use read::{ImportSummary, ImportedBattle, ImportedCounts, ImportedVote};
 
 /// The id of an import: 16 random bytes.
@@ -54,8 +60,37 @@ impl fmt::Debug for ImportId {
 
 /// The id under which a battle of a source is kept: the first 16 bytes of a SHA-256 of both names.
 pub fn imported_battle_id(source: &str, original_id: &str) -> BattleId {
+    battle_id(&[
+        b"imported battle",
+        source.as_bytes(),
+        original_id.as_bytes(),
+    ])
+}
+
+/// The id of a battle whose original id another battle of the source has: one on the same question, by another judge or between other models.
+///
+/// The pair counts in whatever order.
+fn shared_battle_id(source: &str, battle: &NewImportedBattle) -> BattleId {
+    let mut models = [battle.models.a.as_str(), battle.models.b.as_str()];
+    models.sort_unstable();
+    let judge = battle
+        .judge
+        .as_ref()
+        .map(|judge| judge.as_bytes().as_slice());
+    battle_id(&[
+        b"imported battle of a shared id",
+        source.as_bytes(),
+        battle.original_id.as_bytes(),
+        models[0].as_bytes(),
+        models[1].as_bytes(),
+        judge.unwrap_or_default(),
+    ])
+}
+
+/// The first 16 bytes of a SHA-256 of some parts.
+fn battle_id(parts: &[&[u8]]) -> BattleId {
     let mut hasher = Sha256::new();
-    for part in ["imported battle", source, original_id] {
+    for part in parts {
         // Lengths keep "ab", "c" apart from "a", "bc".
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
@@ -123,8 +158,17 @@ pub struct ImportedImage {
     pub turn_idx: Option<u32>,
     /// What the source calls it.
     pub reference: Option<String>,
-    /// The image, stored before, or the code of the reason why it is not there.
-    pub image: Result<ImageId, String>,
+    /// The image, or the code of the reason why it is not there.
+    pub image: Result<KeptImage, String>,
+}
+
+/// How an image of an imported battle is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeptImage {
+    /// As it came. It may be shown to nobody before it is made fit.
+    Original(OriginalId),
+    /// Made fit while it was imported, as earlier versions did.
+    Normalised(ImageId),
 }
 
 /// A battle to be kept.
@@ -144,6 +188,8 @@ pub struct NewImportedBattle {
     pub is_anonymous: Option<bool>,
     /// The language, as the source spells it.
     pub language: Option<String>,
+    /// The categories that the source gives, in their order, and whether the battle is in each; `None` where it says nothing of them.
+    pub categories: Option<Vec<(String, bool)>>,
     /// The number of turns that were judged.
     pub n_turns: Option<u32>,
     /// When the vote was cast.
@@ -176,8 +222,20 @@ pub enum AddedBattle {
         /// The row whose vote no longer counts.
         row_idx: u64,
     },
-    /// The source already has a battle with this id, which stays as it is.
+    /// The source already has this battle, which stays as it is.
     Repeated,
+}
+
+impl AddedBattle {
+    /// The number of the battle among all imported ones, when this vote is the one that counts.
+    pub const fn sequence(self) -> Option<u64> {
+        match self {
+            Self::Added { sequence }
+            | Self::Resumed { sequence }
+            | Self::Replaced { sequence, .. } => Some(sequence),
+            Self::Repeated => None,
+        }
+    }
 }
 
 /// What cleaning says of a battle.
@@ -226,7 +284,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::UnfinishedImport`] when an import of this source with another request was interrupted, [`Error::Invalid`] for a source without a name, [`Error::Database`], [`Error::Corrupt`].
+    /// [`Error::RunningImport`] while another process imports into this source, [`Error::UnfinishedImport`] when an import of this source with another request was interrupted, [`Error::Invalid`] for a source without a name, [`Error::Database`], [`Error::Corrupt`], [`Error::Io`].
     pub async fn begin_import(&self, import: &NewImport) -> Result<BegunImport, Error> {
         const ACTION: &str = "begin an import";
         if import.source.trim().is_empty() {
@@ -244,12 +302,15 @@ impl Store {
         .await
         .during(ACTION)?;
         if let Some((id, request_sha256)) = unfinished {
+            let id = ImportId(id_bytes(id, "imports.id")?);
+            // Whoever runs it holds its pack.
+            self.open_pack(&mut transaction, id, &import.source).await?;
             if request_sha256 != import.request_sha256 {
+                self.packs.close(self.folder(), id);
                 return Err(Error::UnfinishedImport {
                     source_name: import.source.clone(),
                 });
             }
-            let id = ImportId(id_bytes(id, "imports.id")?);
             let n_stored: i64 =
                 sqlx::query_scalar("SELECT COUNT(*) FROM imported_battles WHERE import = $1")
                     .bind(id.0.as_slice())
@@ -281,10 +342,34 @@ impl Store {
         if inserted.rows_affected() == 0 {
             return Err(Error::DuplicateId { kind: "import" });
         }
+        self.open_pack(&mut transaction, import.id, &import.source)
+            .await?;
         transaction.commit().await.during(ACTION)?;
         Ok(BegunImport {
             id: import.id,
             n_stored: 0,
+        })
+    }
+
+    /// Opens the pack of an unfinished import behind the last picture that is known of it.
+    async fn open_pack(
+        &self,
+        connection: &mut SqliteConnection,
+        import: ImportId,
+        source: &str,
+    ) -> Result<std::sync::Arc<Pack>, Error> {
+        let end: i64 = sqlx::query_scalar(
+            "SELECT COALESCE(MAX(position + n_bytes), 0) FROM original_images WHERE pack = $1",
+        )
+        .bind(import.0.as_slice())
+        .fetch_one(connection)
+        .await
+        .during("find the images of an import")?;
+        let end = read_column(end, "original_images.position", u64::try_from)?;
+        let (packs, data) = (self.packs.clone(), self.folder().map(ToOwned::to_owned));
+        let pack = blocking(move || packs.open(data.as_deref(), import, end)).await?;
+        pack.ok_or_else(|| Error::RunningImport {
+            source_name: source.to_owned(),
         })
     }
 
@@ -388,14 +473,16 @@ impl Store {
                 .await
                 .during(ACTION)?;
         }
-        transaction.commit().await.during(ACTION)
+        transaction.commit().await.during(ACTION)?;
+        let (packs, data) = (self.packs.clone(), self.folder().map(ToOwned::to_owned));
+        blocking(move || packs.finish(data.as_deref(), import)).await
     }
 
-    /// Forgets the interrupted import of a source with its battles, and returns how many these were; 0 where there is none. Images stay.
+    /// Forgets the interrupted import of a source with its battles and the images that no other import has, and returns how many battles these were; 0 where there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::Database`], [`Error::Corrupt`].
+    /// [`Error::RunningImport`] while another process goes on with it, [`Error::Database`], [`Error::Corrupt`], [`Error::Io`].
     pub async fn discard_unfinished_import(&self, source: &str) -> Result<u64, Error> {
         const ACTION: &str = "forget an interrupted import";
         let mut transaction = self.database.write().await?;
@@ -406,6 +493,8 @@ impl Store {
                 .await
                 .during(ACTION)?;
         let Some(id) = id else { return Ok(0) };
+        let import = ImportId(id_bytes(id.clone(), "imports.id")?);
+        self.open_pack(&mut transaction, import, source).await?;
         let n_battles: i64 =
             sqlx::query_scalar("SELECT COUNT(*) FROM imported_battles WHERE import = $1")
                 .bind(id.as_slice())
@@ -416,6 +505,8 @@ impl Store {
             "DELETE FROM imported_messages WHERE battle IN (SELECT sequence FROM imported_battles WHERE import = $1)",
             "DELETE FROM imported_images WHERE battle IN (SELECT sequence FROM imported_battles WHERE import = $1)",
             "DELETE FROM imported_battles WHERE import = $1",
+            "DELETE FROM original_images WHERE pack = $1 \
+             AND NOT EXISTS (SELECT 1 FROM imported_images WHERE original = original_images.sha256)",
             "DELETE FROM imports WHERE id = $1",
         ] {
             sqlx::query(statement)
@@ -424,7 +515,19 @@ impl Store {
                 .await
                 .during(ACTION)?;
         }
+        let has_images: bool =
+            sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM original_images WHERE pack = $1)")
+                .bind(id.as_slice())
+                .fetch_one(&mut *transaction)
+                .await
+                .during(ACTION)?;
         transaction.commit().await.during(ACTION)?;
+        if has_images {
+            self.packs.close(self.folder(), import);
+        } else {
+            let (packs, data) = (self.packs.clone(), self.folder().map(ToOwned::to_owned));
+            blocking(move || packs.remove(data.as_deref(), import)).await?;
+        }
         read_column(n_battles, "COUNT(*)", u64::try_from)
     }
 }

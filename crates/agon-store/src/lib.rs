@@ -10,7 +10,7 @@
 //! - Imported battles have tables of their own: no verb for the arena's battles and votes sees them. A battle id occurs once in a source, and the battles of an import count once it is finished.
 //! - Texts come back exactly as they went in, NUL characters included. Timestamps are kept to the microsecond, rounded down, which is as fine as an [`agon_domain::Clock`] tells.
 //!
-//! The data folder holds `agon.db` (SQLite), `images/`, `quarantine/` once something was sealed, one file for each secret, and `agon.lock`, which the server holds.
+//! The data folder holds `agon.db` (SQLite), `images/`, `originals/` with the pictures of imports as they came, `quarantine/` once something was sealed, one file for each secret, and `agon.lock`, which the server holds.
 //! Other processes may read, and write, while a server runs.
 //!
 //! Reading order: [`Store`], [`battle`], [`generation`], [`vote`], [`visit`], [`images`], [`import`], [`response`], [`screening`], [`quarantine`], [`secret`].
@@ -54,7 +54,8 @@ pub use images::{ImageFormat, ImageMeta, NewImage, StoredImage};
 pub use import::{
     AddedBattle, BegunImport, FinishedImport, ImportId, ImportInput, ImportSummary, ImportVerdict,
     ImportedBattle, ImportedCounts, ImportedImage, ImportedMessage, ImportedStyle, ImportedVote,
-    NewImport, NewImportedBattle, imported_battle_id,
+    KeptImage, NewImport, NewImportedBattle, NewOriginal, OriginalId, OriginalImage, OriginalMeta,
+    OriginalState, WrittenOriginal, imported_battle_id,
 };
 pub use quarantine::{Case, CaseEvent, CaseState, NewCase};
 pub use response::{RememberedResponse, RequestKey};
@@ -70,6 +71,7 @@ use sqlite::Connections;
 pub struct Store {
     database: Connections,
     place: Arc<Place>,
+    packs: Arc<import::pack::Packs>,
 }
 
 /// Where that is kept which is not in the database.
@@ -140,6 +142,7 @@ impl Store {
         Ok(Self {
             database,
             place: Arc::new(Place::Folder(folder)),
+            packs: Arc::default(),
         })
     }
 
@@ -156,6 +159,7 @@ impl Store {
                 secrets: Mutex::default(),
                 sealed: Mutex::default(),
             }),
+            packs: Arc::default(),
         })
     }
 

@@ -1009,6 +1009,39 @@ fn limits_are_named_when_they_refuse() {
 }
 
 #[test]
+fn inspecting_refuses_by_kind_and_header_what_normalising_refuses() {
+    let limits = ImageLimits::default();
+    let picture = photo(40, 30);
+    for bytes in [jpeg(&picture), png(picture.clone())] {
+        let inspected = inspect(&bytes, &limits).unwrap();
+        let normalised = normalise(&bytes, &limits).unwrap();
+        assert_eq!(inspected.format, normalised.original.format);
+        assert_eq!((inspected.width_px, inspected.height_px), (40, 30));
+        let narrow = ImageLimits {
+            side_max_px: 39,
+            ..limits
+        };
+        let small = ImageLimits {
+            bytes_max: bytes.len() as u64 - 1,
+            ..limits
+        };
+        for (limits, code) in [(narrow, "image_side_too_long"), (small, "image_too_large")] {
+            let code_of = |error: ImageError| error.code();
+            assert_eq!(inspect(&bytes, &limits).map_err(code_of), Err(code));
+            let normalised = normalise(&bytes, &limits).map_err(code_of);
+            assert_eq!(normalised.err(), Some(code));
+        }
+    }
+    for (bytes, code) in [
+        (&b""[..], "image_empty"),
+        (b"not a picture", "image_unsupported"),
+        (b"\x89PNG\r\n\x1a\n", "image_broken"),
+    ] {
+        assert_eq!(inspect(bytes, &limits).unwrap_err().code(), code);
+    }
+}
+
+#[test]
 fn bombs_are_refused_before_anything_is_unpacked() {
     let mut files = vec![
         (png_header(50_000, 50_000, 1, 0), "image_side_too_long"),

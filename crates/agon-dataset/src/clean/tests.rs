@@ -522,14 +522,23 @@ fn the_last_of_several_votes_on_one_conversation_counts() {
     }
     // The reference counts both.
     assert_eq!(clean(reference(), &rows).audit.kept, 3);
-    // Without times, the order of rows decides.
+    // Without times nothing says that the later row is the later vote: the first counts, as in an import.
     let untimed = |winner| Facts {
         id: Some("c1"),
         winner,
         ..vote()
     };
     let cleaned = clean(agon(), &[untimed(Winner::A), untimed(Winner::B)]);
-    assert_eq!(excluded_by(&cleaned), [Some(Rule::Superseded), None]);
+    assert_eq!(excluded_by(&cleaned), [None, Some(Rule::Superseded)]);
+    // One question, other models or another judge: other battles.
+    let other_judge = Facts {
+        judge: Some("somebody else"),
+        ..untimed(Winner::A)
+    };
+    let mut other_pair = untimed(Winner::A);
+    other_pair.models.b = "wren";
+    let rows = [untimed(Winner::A), other_judge, other_pair];
+    assert_eq!(excluded_by(&clean(agon(), &rows)), [None; 3]);
 }
 
 #[test]

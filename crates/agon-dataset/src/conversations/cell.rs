@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use bytes::Bytes;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
@@ -18,8 +19,8 @@ pub(crate) enum Cell {
     Bool(bool),
     Number(Number),
     Text(String),
-    /// Bytes that are no text by their column's type.
-    Bytes(Vec<u8>),
+    /// Bytes that are no text by their column's type; of Parquet those of the decoded column, as pictures are large.
+    Bytes(Bytes),
     /// A point in time, in seconds since 1970 UTC.
     Seconds(f64),
     List(Vec<Self>),

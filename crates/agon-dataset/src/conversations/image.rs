@@ -94,7 +94,7 @@ impl ImageReading<'_> {
                 let bytes: Option<Vec<u8>> = bytes.collect();
                 let bytes =
                     bytes.ok_or_else(|| format!("`{name}` of a picture is no list of bytes"))?;
-                image.bytes = self.bytes.then_some(bytes);
+                image.bytes = self.bytes.then(|| bytes.into());
             }
             Some((name, other)) => {
                 return Err(format!("`{name}` of a picture is {}", other.kind()));
@@ -118,7 +118,7 @@ impl ImageReading<'_> {
             };
             if self.bytes {
                 let bytes = of_base64(data).filter(|_| head.ends_with(";base64"));
-                image.bytes = Some(bytes.ok_or("a data address that is not base64")?);
+                image.bytes = Some(bytes.ok_or("a data address that is not base64")?.into());
             }
             return Ok(image);
         }
@@ -129,7 +129,7 @@ impl ImageReading<'_> {
         let is_name = text.len() < 1_024 && text.contains(['.', ':']);
         if !is_name && let Some(bytes) = of_base64(text).filter(|bytes| bytes.len() >= 8) {
             return Ok(RowImage {
-                bytes: self.bytes.then_some(bytes),
+                bytes: self.bytes.then(|| bytes.into()),
                 ..RowImage::default()
             });
         }
@@ -163,7 +163,7 @@ impl ImageReading<'_> {
                 .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= IMAGE_BYTES_MAX);
             if is_file && let Ok(bytes) = std::fs::read(&path) {
                 image.path = Some(name);
-                image.bytes = Some(bytes);
+                image.bytes = Some(bytes.into());
                 break;
             }
         }

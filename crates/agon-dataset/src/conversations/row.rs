@@ -16,6 +16,9 @@ use crate::{
     fate::cut,
 };
 
+/// What is said of a text that cannot be one; it counts as missing.
+pub(crate) const NOT_UTF8: &str = "text that is not UTF-8";
+
 /// Values inside of one cell of JSON.
 const VALUES_MAX: usize = 4_000_000;
 
@@ -30,6 +33,7 @@ const JUDGES: [&str; 4] = ["judge", "judge_hash", "user_id", "visitor_id"];
 const VISITS: [&str; 3] = ["evaluation_session_id", "session_hash", "session_id"];
 const TIMES: [&str; 4] = ["tstamp", "timestamp", "time", "created_at"];
 const LANGUAGES: [&str; 2] = ["language", "languages"];
+const CATEGORIES: [&str; 2] = ["category", "categories"];
 const ANONYMOUS: [&str; 1] = ["anony"];
 const METADATA: [&str; 1] = ["conv_metadata"];
 const SELECTORS: [&str; 1] = ["models"];
@@ -50,13 +54,14 @@ const CHATS: [&str; 3] = ["conversation", "messages", "turns"];
 /// Whether a row may need the column of this name.
 pub(crate) fn is_wanted(name: &str, selection: &ConversationSelection) -> bool {
     let normal = normal(name);
-    let lists: [&[&str]; 13] = [
+    let lists: [&[&str]; 14] = [
         &MODELS,
         &IDS,
         &JUDGES,
         &VISITS,
         &TIMES,
         &LANGUAGES,
+        &CATEGORIES,
         &ANONYMOUS,
         &METADATA,
         &SELECTORS,
@@ -109,7 +114,7 @@ impl RowCells {
         match std::str::from_utf8(field) {
             Ok("") => self.push(name, Cell::Null),
             Ok(text) => self.push(name, Cell::Text(text.to_owned())),
-            Err(_) => self.push_problem(name, "text that is not UTF-8".to_owned()),
+            Err(_) => self.push_problem(name, NOT_UTF8.to_owned()),
         }
     }
 
@@ -288,6 +293,7 @@ pub(crate) fn row(head: RowHead<'_>, cells: &RowCells, sink: &dyn RowSink) -> Co
         visit: cells.label(&VISITS),
         time,
         language: language(cells),
+        categories: categories(cells),
         is_anonymous: cells.first(&ANONYMOUS).and_then(|(_, cell)| cell.as_bool()),
         is_flagged: is_flagged(cells),
         selectors: selectors(cells),
@@ -438,6 +444,27 @@ fn language(cells: &RowCells) -> Option<String> {
         Cell::List(labels) => Some(labels.first()?.as_label()?.into_owned()),
         cell => Some(cell.as_label()?.into_owned()),
     }
+}
+
+/// The categories of a row, and whether it is in each: those of a text or a list of texts, and the flags of a group.
+fn categories(cells: &RowCells) -> Option<Vec<(String, bool)>> {
+    let (_, cell) = cells.first(&CATEGORIES)?;
+    let on_one_line = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named: Vec<(String, bool)> = match &*cell.unpacked() {
+        Cell::List(labels) => labels
+            .iter()
+            .filter_map(Cell::as_text)
+            .map(|name| (on_one_line(name), true))
+            .collect(),
+        Cell::Group(flags) => flags
+            .iter()
+            .filter(|(_, flag)| matches!(flag, Cell::Bool(_) | Cell::Null))
+            .map(|(name, flag)| (on_one_line(name), *flag == Cell::Bool(true)))
+            .collect(),
+        cell => vec![(on_one_line(&cell.as_label()?), true)],
+    };
+    let named = named.into_iter().filter(|(name, _)| !name.is_empty());
+    Some(named.collect())
 }
 
 /// Whether anything of moderation says that the row is flagged.

@@ -47,6 +47,7 @@ mod numbers;
 mod pages;
 mod plan;
 mod unpacking;
+mod untyped;
 mod winner;
 
 use pages::{ColumnStream, Raw};

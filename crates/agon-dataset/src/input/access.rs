@@ -21,6 +21,8 @@ pub(super) const SEQUENTIAL_BYTES: usize = 256 * 1024;
 
 /// Bytes for which memory is taken before the ones before them came.
 const STEP_BYTES: usize = 16 * 1024 * 1024;
+/// The same for a file of this machine, which has the bytes that it says to have: growing step by step would copy them.
+const LOCAL_STEP_BYTES: usize = 256 * 1024 * 1024;
 
 /// Bytes of known length that can be read at any place, by several threads.
 pub trait RandomAccess: Send + Sync {
@@ -116,13 +118,17 @@ pub(crate) fn read_range(access: &dyn RandomAccess, range: Range<u64>) -> io::Re
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let step_bytes = match access.is_local() {
+        true => LOCAL_STEP_BYTES,
+        false => STEP_BYTES,
+    };
     // Memory that is new from the operating system is 0 already.
-    let mut bytes = vec![0; length.min(STEP_BYTES)];
+    let mut bytes = vec![0; length.min(step_bytes)];
     let mut n_done = 0;
     while n_done < length {
         if n_done == bytes.len() {
             // What a file or a server claims to have is believed step by step.
-            bytes.resize(length.min(n_done + STEP_BYTES), 0);
+            bytes.resize(length.min(n_done + step_bytes), 0);
         }
         match access.read_at(range.start + n_done as u64, &mut bytes[n_done..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),

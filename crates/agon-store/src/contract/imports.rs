@@ -7,8 +7,9 @@ use agon_domain::{Sides, VoterId, Winner};
 use super::{at, png_meta as png};
 use crate::{
     AddedBattle, BegunImport, Counts, Error, FinishedImport, ImageMeta, ImportId, ImportInput,
-    ImportVerdict, ImportedImage, ImportedMessage, ImportedStyle, NewImage, NewImport,
-    NewImportedBattle, Store, imported_battle_id,
+    ImportVerdict, ImportedImage, ImportedMessage, ImportedStyle, KeptImage, NewImage, NewImport,
+    NewImportedBattle, NewOriginal, OriginalId, OriginalMeta, OriginalState, Store,
+    imported_battle_id,
 };
 
 fn import(n: u8, source: &str) -> NewImport {
@@ -35,6 +36,10 @@ fn battle(row_idx: u64, original_id: &str) -> NewImportedBattle {
         judge: Some(VoterId::from_bytes([4; 16])),
         is_anonymous: Some(true),
         language: Some("English".to_owned()),
+        categories: Some(vec![
+            ("ocr".to_owned(), true),
+            ("homework".to_owned(), false),
+        ]),
         n_turns: Some(1),
         cast_at: Some(at(100)),
         style: Sides {
@@ -102,7 +107,7 @@ pub(super) async fn an_imported_battle_reads_back_exactly(store: Store) {
         ImportedImage {
             turn_idx: Some(0),
             reference: Some("0a1b".to_owned()),
-            image: Ok(ids[0]),
+            image: Ok(KeptImage::Normalised(ids[0])),
         },
         ImportedImage {
             turn_idx: None,
@@ -112,6 +117,7 @@ pub(super) async fn an_imported_battle_reads_back_exactly(store: Store) {
     ];
     let mut second = battle(1, "q2");
     (second.judge, second.cast_at, second.language) = (None, None, None);
+    second.categories = None;
     second.conversations = Sides {
         a: Vec::new(),
         b: Vec::new(),
@@ -379,7 +385,7 @@ pub(super) async fn what_cannot_be_imported_is_refused_and_leaves_nothing(store:
     unknown_image.images.push(ImportedImage {
         turn_idx: Some(0),
         reference: None,
-        image: Ok(agon_domain::ImageId::from_bytes([5; 32])),
+        image: Ok(KeptImage::Original(OriginalId::from_bytes([5; 32]))),
     });
     for bad in [itself, battle(1, ""), unknown_image] {
         store
@@ -426,4 +432,192 @@ pub(super) async fn an_image_is_recognised_by_its_original(store: Store) {
         assert_eq!(meta.legacy_md5, Some([6; 16]));
     }
     assert_eq!(store.image(ids[1]).await.unwrap().unwrap().bytes, [2; 10]);
+}
+
+fn original(n: u8) -> NewOriginal {
+    let bytes = vec![n; 10 + usize::from(n)];
+    NewOriginal {
+        id: OriginalId::from_bytes(*crate::images::hash(&bytes).as_bytes()),
+        bytes: bytes.into(),
+        meta: OriginalMeta {
+            format: crate::ImageFormat::Png,
+            width: 4,
+            height: 3,
+            legacy_md5: (n == 2).then_some([2; 16]),
+        },
+    }
+}
+
+fn showing(row_idx: u64, original_id: &str, shown: &[OriginalId]) -> NewImportedBattle {
+    let image = |id: &OriginalId| ImportedImage {
+        turn_idx: Some(0),
+        reference: None,
+        image: Ok(KeptImage::Original(*id)),
+    };
+    NewImportedBattle {
+        images: shown.iter().map(image).collect(),
+        ..battle(row_idx, original_id)
+    }
+}
+
+pub(super) async fn an_original_reads_back_as_it_came_and_is_kept_once(store: Store) {
+    let begun = store.begin_import(&import(1, "logs")).await.unwrap();
+    let (first, second) = (original(1), original(2));
+    let written = store
+        .write_originals(begun.id, vec![first.clone(), second.clone()])
+        .await
+        .unwrap();
+    // What is written is not kept before the database knows of it.
+    assert_eq!(store.original(first.id).await.unwrap(), None);
+    let battles = [showing(0, "q1", &[first.id, second.id])];
+    store.add_imported(begun.id, &battles).await.unwrap_err();
+    store
+        .add_imported_with(begun.id, &battles, &written)
+        .await
+        .unwrap();
+    // The same bytes again, by an import that did not look for them.
+    let again = store
+        .write_originals(begun.id, vec![second.clone()])
+        .await
+        .unwrap();
+    let other = [showing(1, "q2", &[second.id])];
+    store
+        .add_imported_with(begun.id, &other, &again)
+        .await
+        .unwrap();
+    store.finish_import(begun.id, &finished()).await.unwrap();
+    for new in [&first, &second] {
+        let read = store.original(new.id).await.unwrap().unwrap();
+        assert_eq!((&*read.bytes, &read.meta), (&*new.bytes, &new.meta));
+    }
+    let states = store
+        .original_states(&[first.id, OriginalId::from_bytes([9; 32])])
+        .await
+        .unwrap();
+    assert_eq!(states.len(), 1);
+    assert_eq!(states[&first.id], OriginalState::Untried);
+    let read = store
+        .imported_battle(imported_battle_id("logs", "q1"))
+        .await
+        .unwrap();
+    assert_eq!(read.unwrap().battle, battles[0]);
+    // A finished import takes no more.
+    let error = store.write_originals(begun.id, vec![original(3)]).await;
+    if store.folder().is_some() {
+        assert!(matches!(error, Err(Error::UnknownImport)), "{error:?}");
+    }
+}
+
+pub(super) async fn what_became_of_an_original_is_remembered(store: Store) {
+    let begun = store.begin_import(&import(1, "logs")).await.unwrap();
+    let (good, bad) = (original(1), original(2));
+    let ids = [good.id, bad.id];
+    let written = store
+        .write_originals(begun.id, vec![good.clone(), bad.clone()])
+        .await
+        .unwrap();
+    store
+        .add_imported_with(begun.id, &[showing(0, "q1", &ids)], &written)
+        .await
+        .unwrap();
+    let image = NewImage {
+        bytes: vec![7; 5],
+        meta: png(),
+        original_sha256: Some(*good.id.as_bytes()),
+    };
+    let made = store.put_images(vec![image]).await.unwrap()[0];
+    store.refuse_original(bad.id, "image_broken").await.unwrap();
+    let states = store.original_states(&ids).await.unwrap();
+    assert_eq!(states[&good.id], OriginalState::Normalised(made));
+    let refused = OriginalState::Refused("image_broken".to_owned());
+    assert_eq!(states[&bad.id], refused);
+}
+
+pub(super) async fn an_interrupted_import_that_is_forgotten_leaves_no_original(store: Store) {
+    let first = store.begin_import(&import(1, "logs")).await.unwrap();
+    let (shared, own) = (original(1), original(2));
+    let written = store
+        .write_originals(first.id, vec![shared.clone(), own.clone()])
+        .await
+        .unwrap();
+    store
+        .add_imported_with(
+            first.id,
+            &[showing(0, "q1", &[shared.id, own.id])],
+            &written,
+        )
+        .await
+        .unwrap();
+    let other = store.begin_import(&import(2, "elsewhere")).await.unwrap();
+    store
+        .add_imported(other.id, &[showing(0, "q1", &[shared.id])])
+        .await
+        .unwrap();
+    assert_eq!(store.discard_unfinished_import("logs").await.unwrap(), 1);
+    // The other import still has its picture.
+    let read = store.original(shared.id).await.unwrap().unwrap();
+    assert_eq!(read.bytes, shared.bytes);
+    assert_eq!(store.original(own.id).await.unwrap(), None);
+    assert_eq!(
+        store.discard_unfinished_import("elsewhere").await.unwrap(),
+        1
+    );
+}
+
+pub(super) async fn ids_of_questions_are_told_apart_by_pair_and_judge(store: Store) {
+    let begun = store.begin_import(&import(1, "bench")).await.unwrap();
+    let vote = |row_idx: u64, b: &str, judge: Option<u8>, second: Option<i64>| {
+        let mut battle = battle(row_idx, "question");
+        battle.models.b = b.to_owned();
+        battle.judge = judge.map(|judge| VoterId::from_bytes([judge; 16]));
+        battle.cast_at = second.map(at);
+        battle
+    };
+    let swapped = |mut battle: NewImportedBattle| {
+        let Sides { a, b } = battle.models;
+        battle.models = Sides { a: b, b: a };
+        battle
+    };
+    let rows = [
+        vote(0, "beta", Some(1), None),
+        vote(1, "gamma", Some(1), None),
+        vote(2, "beta", Some(2), None),
+        // Second copies: the same pair in either order by the same judge, or by one whom only one row names.
+        swapped(vote(3, "beta", Some(1), None)),
+        vote(4, "gamma", Some(1), None),
+        vote(5, "beta", None, None),
+    ];
+    let added = store.add_imported(begun.id, &rows).await.unwrap();
+    let sequences: Vec<_> = added.iter().map(|added| added.sequence()).collect();
+    assert_eq!(sequences, [Some(1), Some(2), Some(3), None, None, None]);
+    // The same rows again are the same battles.
+    let again = store.add_imported(begun.id, &rows).await.unwrap();
+    assert_eq!(again[1], AddedBattle::Resumed { sequence: 2 });
+    assert_eq!(again[2], AddedBattle::Resumed { sequence: 3 });
+    store.finish_import(begun.id, &finished()).await.unwrap();
+    assert_eq!(n_imported(&store).await, 3);
+    // In another order, and from another import, too.
+    let second = store.begin_import(&import(2, "bench")).await.unwrap();
+    let added = store
+        .add_imported(
+            second.id,
+            &[rows[2].clone(), rows[1].clone(), rows[0].clone()],
+        )
+        .await
+        .unwrap();
+    assert_eq!(added, [AddedBattle::Repeated; 3]);
+    // A set and the log that it was made from name judges differently, and times alike.
+    let third = store.begin_import(&import(3, "logs")).await;
+    let third = third.unwrap();
+    let added = store
+        .add_imported(
+            third.id,
+            &[
+                vote(0, "beta", Some(1), Some(50)),
+                vote(1, "beta", Some(2), Some(50)),
+            ],
+        )
+        .await
+        .unwrap();
+    assert_eq!(added[1], AddedBattle::Repeated);
 }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use agon_domain::{BattleId, ImageId};
+use agon_domain::{BattleId, ImageId, VoterId};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
-    AddedBattle, ImportId, NewImportedBattle, by_side, check_unfinished, imported_battle_id,
+    AddedBattle, ImportId, KeptImage, NewImportedBattle, WrittenOriginal, by_side,
+    check_unfinished, imported_battle_id, originals, read::category_lines, shared_battle_id,
     style_columns,
 };
 use crate::{
@@ -18,53 +19,93 @@ use crate::{
 const ACTION: &str = "store imported battles";
 
 /// Values of one statement at most; SQLite takes 32,766. Such statements are of every length, and none is kept prepared.
-const VALUES_MAX: usize = 8192;
+pub(super) const VALUES_MAX: usize = 8192;
 /// Columns of each table that battles are written to.
-const BATTLE_COLUMNS: usize = 22;
+const BATTLE_COLUMNS: usize = 24;
 const MESSAGE_COLUMNS: usize = 5;
-const IMAGE_COLUMNS: usize = 6;
+const IMAGE_COLUMNS: usize = 7;
 
 /// A battle that is there already.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Known {
     sequence: i64,
     row_idx: i64,
     is_of_this_import: bool,
     cast_at: Option<i64>,
+    /// Its models in the order of their names.
+    pair: [String; 2],
+    judge: Option<VoterId>,
+}
+
+impl Known {
+    /// Whether a row with its original id is a vote on it: between the same models, and by the same judge or at the same time.
+    ///
+    /// A judge that one of both does not name is no other one; a published set and the log that it was made from name judges differently.
+    fn is_of(&self, battle: &NewImportedBattle) -> bool {
+        let is_same_judge = match (self.judge, battle.judge) {
+            (Some(known), Some(new)) => known == new,
+            _ => true,
+        };
+        let is_same_time =
+            self.cast_at.is_some() && self.cast_at == battle.cast_at.map(microseconds);
+        self.pair == pair(battle) && (is_same_judge || is_same_time)
+    }
 }
 
 /// A battle with the number it gets.
 struct Numbered<'a> {
     sequence: i64,
     id: BattleId,
+    is_shared_id: bool,
     row_idx: i64,
     battle: &'a NewImportedBattle,
 }
 
 impl Store {
-    /// Stores battles of an unfinished import in one transaction, and says of each in their order what became of it.
-    ///
-    /// A battle whose id its source has is refused, with one exception: within one import, of several votes on one battle the one that was cast last counts, or of those without a time the first.
+    /// [`Store::add_imported_with`] without originals.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownImport`] also for a finished one, [`Error::UnknownImage`], [`Error::Invalid`] for a model against itself or an empty id, [`Error::Database`], [`Error::Corrupt`].
+    /// Those of [`Store::add_imported_with`].
     pub async fn add_imported(
         &self,
         import: ImportId,
         battles: &[NewImportedBattle],
     ) -> Result<Vec<AddedBattle>, Error> {
+        self.add_imported_with(import, battles, &[]).await
+    }
+
+    /// Stores battles of an unfinished import and the originals that were written for them, in one transaction, and says of each battle in their order what became of it.
+    ///
+    /// A battle that its source has is refused, with one exception: within one import, of several votes on one battle the one that was cast last counts, or of those without a time the first.
+    /// The same original id between other models, or by another judge at another time, is another battle: such ids are those of questions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownImport`] also for a finished one, [`Error::UnknownImage`], [`Error::Invalid`] for a model against itself, an empty id or a category of several lines, [`Error::Database`], [`Error::Corrupt`], [`Error::Io`].
+    pub async fn add_imported_with(
+        &self,
+        import: ImportId,
+        battles: &[NewImportedBattle],
+        originals: &[WrittenOriginal],
+    ) -> Result<Vec<AddedBattle>, Error> {
         for battle in battles {
             check(battle)?;
         }
+        self.flush_originals(import, originals).await?;
         let mut transaction = self.database.write().await?;
         let source = check_unfinished(&mut transaction, import).await?;
+        originals::insert(&mut transaction, import, originals).await?;
         check_images(&mut transaction, battles).await?;
         let ids: Vec<BattleId> = battles
             .iter()
             .map(|battle| imported_battle_id(&source, &battle.original_id))
             .collect();
-        let mut known = known(&mut transaction, import, &ids).await?;
+        let shared_ids: Vec<BattleId> = battles
+            .iter()
+            .map(|battle| shared_battle_id(&source, battle))
+            .collect();
+        let mut known = known(&mut transaction, import, ids.iter().chain(&shared_ids)).await?;
         let last: i64 =
             sqlx::query_scalar("SELECT COALESCE(MAX(sequence), 0) FROM imported_battles")
                 .fetch_one(&mut *transaction)
@@ -74,12 +115,15 @@ impl Store {
         // By number, so that of several votes on one battle in this batch only the one that counts is written.
         let mut new: HashMap<i64, Numbered<'_>> = HashMap::new();
         let mut replaced: HashMap<i64, Numbered<'_>> = HashMap::new();
-        for (battle, &id) in battles.iter().zip(&ids) {
+        for ((battle, &id), &shared_id) in battles.iter().zip(&ids).zip(&shared_ids) {
             let row_idx = read_column(battle.row_idx, "imported_battles.row_idx", i64::try_from)?;
             let cast_at = battle.cast_at.map(microseconds);
+            let is_shared_id = known.get(&id).is_some_and(|first| !first.is_of(battle));
+            let id = if is_shared_id { shared_id } else { id };
             let numbered = |sequence| Numbered {
                 sequence,
                 id,
+                is_shared_id,
                 row_idx,
                 battle,
             };
@@ -93,6 +137,8 @@ impl Store {
                         row_idx,
                         is_of_this_import: true,
                         cast_at,
+                        pair: pair(battle),
+                        judge: battle.judge,
                     },
                 );
                 new.insert(sequence, numbered(sequence));
@@ -111,7 +157,7 @@ impl Store {
                     sequence,
                     row_idx: number(first.row_idx)?,
                 };
-                (first.row_idx, first.cast_at) = (row_idx, cast_at);
+                (first.row_idx, first.cast_at, first.judge) = (row_idx, cast_at, battle.judge);
                 let is_in_this_batch = new.contains_key(&first.sequence);
                 let written = if is_in_this_batch {
                     &mut new
@@ -140,6 +186,13 @@ impl Store {
     }
 }
 
+/// The models of a battle in the order of their names.
+fn pair(battle: &NewImportedBattle) -> [String; 2] {
+    let mut pair = [battle.models.a.clone(), battle.models.b.clone()];
+    pair.sort_unstable();
+    pair
+}
+
 fn number(n: i64) -> Result<u64, Error> {
     read_column(n, "imported_battles.sequence", u64::try_from)
 }
@@ -157,6 +210,13 @@ fn check(battle: &NewImportedBattle) -> Result<(), Error> {
             expected: "a text that is not empty",
         });
     }
+    let mut categories = battle.categories.iter().flatten();
+    if categories.any(|(name, _)| name.is_empty() || name.contains(['\n', '\r'])) {
+        return Err(Error::Invalid {
+            field: "category",
+            expected: "one line that is not empty",
+        });
+    }
     Ok(())
 }
 
@@ -165,18 +225,47 @@ async fn check_images(
     connection: &mut SqliteConnection,
     battles: &[NewImportedBattle],
 ) -> Result<(), Error> {
-    let mut ids: Vec<ImageId> = battles
-        .iter()
-        .flat_map(|battle| &battle.images)
-        .filter_map(|image| image.image.as_ref().ok().copied())
-        .collect();
+    let kept = || {
+        battles
+            .iter()
+            .flat_map(|battle| &battle.images)
+            .filter_map(|image| image.image.as_ref().ok().copied())
+    };
+    let normalised = kept().filter_map(|kept| match kept {
+        KeptImage::Normalised(id) => Some(*id.as_bytes()),
+        KeptImage::Original(_) => None,
+    });
+    let originals = kept().filter_map(|kept| match kept {
+        KeptImage::Original(id) => Some(*id.as_bytes()),
+        KeptImage::Normalised(_) => None,
+    });
+    check_there(
+        connection,
+        "SELECT id FROM images WHERE id IN (",
+        normalised.collect(),
+    )
+    .await?;
+    check_there(
+        connection,
+        "SELECT sha256 FROM original_images WHERE sha256 IN (",
+        originals.collect(),
+    )
+    .await
+}
+
+/// Refuses ids that a statement, which goes on with their list, does not find.
+async fn check_there(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    mut ids: Vec<[u8; 32]>,
+) -> Result<(), Error> {
     ids.sort_unstable();
     ids.dedup();
     for ids in ids.chunks(VALUES_MAX) {
-        let mut query = QueryBuilder::<Sqlite>::new("SELECT id FROM images WHERE id IN (");
+        let mut query = QueryBuilder::<Sqlite>::new(statement);
         let mut list = query.separated(", ");
         for id in ids {
-            list.push_bind(id.as_bytes().as_slice());
+            list.push_bind(id.as_slice());
         }
         list.push_unseparated(")");
         let found: Vec<Vec<u8>> = query
@@ -188,9 +277,9 @@ async fn check_images(
         if found.len() < ids.len() {
             let missing = ids
                 .iter()
-                .find(|id| !found.iter().any(|found| found == id.as_bytes()));
+                .find(|id| !found.iter().any(|found| found == *id));
             if let Some(id) = missing {
-                return Err(Error::UnknownImage(*id));
+                return Err(Error::UnknownImage(ImageId::from_bytes(*id)));
             }
         }
     }
@@ -198,16 +287,26 @@ async fn check_images(
 }
 
 /// The battles among `ids` that are there.
-async fn known(
+async fn known<'i>(
     connection: &mut SqliteConnection,
     import: ImportId,
-    ids: &[BattleId],
+    ids: impl Iterator<Item = &'i BattleId>,
 ) -> Result<HashMap<BattleId, Known>, Error> {
-    type Row = (Vec<u8>, i64, i64, Vec<u8>, Option<i64>);
+    type Row = (
+        Vec<u8>,
+        i64,
+        i64,
+        Vec<u8>,
+        Option<i64>,
+        String,
+        String,
+        Option<Vec<u8>>,
+    );
+    let ids: Vec<&BattleId> = ids.collect();
     let mut known = HashMap::new();
     for ids in ids.chunks(VALUES_MAX) {
         let mut query = QueryBuilder::<Sqlite>::new(
-            "SELECT id, sequence, row_idx, import, cast_at FROM imported_battles WHERE id IN (",
+            "SELECT id, sequence, row_idx, import, cast_at, model_a, model_b, judge FROM imported_battles WHERE id IN (",
         );
         let mut list = query.separated(", ");
         for id in ids {
@@ -220,7 +319,10 @@ async fn known(
             .fetch_all(&mut *connection)
             .await
             .during(ACTION)?;
-        for (id, sequence, row_idx, of_import, cast_at) in rows {
+        for (id, sequence, row_idx, of_import, cast_at, model_a, model_b, judge) in rows {
+            let mut pair = [model_a, model_b];
+            pair.sort_unstable();
+            let judge = judge.map(|judge| id_bytes(judge, "imported_battles.judge"));
             known.insert(
                 BattleId::from_bytes(id_bytes(id, "imported_battles.id")?),
                 Known {
@@ -228,6 +330,8 @@ async fn known(
                     row_idx,
                     is_of_this_import: of_import == import.as_bytes(),
                     cast_at,
+                    pair,
+                    judge: judge.transpose()?.map(VoterId::from_bytes),
                 },
             );
         }
@@ -259,7 +363,7 @@ async fn insert(
         QueryBuilder::<Sqlite>::new(
             "INSERT INTO imported_battles (sequence, id, import, row_idx, original_id, model_a, model_b, winner, judge, \
              is_anonymous, language, n_turns, cast_at, tokens_a, headers_a, lists_a, bold_a, tokens_b, headers_b, lists_b, \
-             bold_b, flags) ",
+             bold_b, flags, categories, is_shared_id) ",
         )
         .push_values(battles, |mut row, numbered| {
             let battle = numbered.battle;
@@ -281,7 +385,9 @@ async fn insert(
                     row.push_bind(count);
                 }
             }
-            row.push_bind("");
+            row.push_bind("")
+                .push_bind(battle.categories.as_deref().map(category_lines))
+                .push_bind(numbered.is_shared_id);
         })
         .build()
         .persistent(false)
@@ -343,17 +449,19 @@ async fn insert_images(
         .collect();
     for images in images.chunks(VALUES_MAX / IMAGE_COLUMNS) {
         QueryBuilder::<Sqlite>::new(
-            "INSERT INTO imported_images (battle, idx, turn_idx, reference, image, problem) ",
+            "INSERT INTO imported_images (battle, idx, turn_idx, reference, original, image, problem) ",
         )
         .push_values(images, |mut row, &(battle, idx, image)| {
-            let (id, problem) = match &image.image {
-                Ok(id) => (Some(id.as_bytes().as_slice()), None),
-                Err(problem) => (None, Some(problem.as_str())),
+            let (original, id, problem) = match &image.image {
+                Ok(KeptImage::Original(id)) => (Some(id.as_bytes().as_slice()), None, None),
+                Ok(KeptImage::Normalised(id)) => (None, Some(id.as_bytes().as_slice()), None),
+                Err(problem) => (None, None, Some(problem.as_str())),
             };
             row.push_bind(battle)
                 .push_bind(idx)
                 .push_bind(image.turn_idx.map(i64::from))
                 .push_bind(image.reference.as_deref())
+                .push_bind(original)
                 .push_bind(id)
                 .push_bind(problem);
         })

@@ -6,7 +6,10 @@ use agon_domain::{BattleId, ImageId, Side, Sides, Tally, VoterId, Winner};
 use jiff::Timestamp;
 use sqlx::FromRow;
 
-use super::{ImportId, ImportedImage, ImportedMessage, ImportedStyle, NewImportedBattle};
+use super::{
+    ImportId, ImportedImage, ImportedMessage, ImportedStyle, KeptImage, NewImportedBattle,
+    OriginalId,
+};
 use crate::{
     Error, Store,
     error::{During as _, read_column},
@@ -57,6 +60,8 @@ pub struct ImportedVote {
     pub judge: Option<VoterId>,
     /// The language, as the source spells it.
     pub language: Option<String>,
+    /// The categories that the source gives, in their order, and whether the battle is in each; `None` where it says nothing of them.
+    pub categories: Option<Vec<(String, bool)>>,
     /// The number of turns that were judged.
     pub n_turns: Option<u32>,
     /// When it was cast.
@@ -91,6 +96,7 @@ struct VoteRow {
     winner: String,
     judge: Option<Vec<u8>>,
     language: Option<String>,
+    categories: Option<String>,
     n_turns: Option<i64>,
     cast_at: Option<i64>,
     tokens_a: Option<i64>,
@@ -107,7 +113,7 @@ struct VoteRow {
 macro_rules! select_votes {
     ($where:literal) => {
         concat!(
-            "SELECT b.sequence, i.source, b.model_a, b.model_b, b.winner, b.judge, b.language, b.n_turns, b.cast_at, \
+            "SELECT b.sequence, i.source, b.model_a, b.model_b, b.winner, b.judge, b.language, b.categories, b.n_turns, b.cast_at, \
              b.tokens_a, b.headers_a, b.lists_a, b.bold_a, b.tokens_b, b.headers_b, b.lists_b, b.bold_b, b.excluded_by \
              FROM imported_battles b JOIN imports i ON i.id = b.import ",
             $where
@@ -126,6 +132,7 @@ impl VoteRow {
                 .map(|judge| id_bytes(judge, "imported_battles.judge").map(VoterId::from_bytes))
                 .transpose()?,
             language: self.language,
+            categories: self.categories.as_deref().map(categories).transpose()?,
             n_turns: count(self.n_turns, "imported_battles.n_turns")?,
             cast_at: self
                 .cast_at
@@ -309,7 +316,13 @@ impl Store {
     /// [`Error::Database`], [`Error::Corrupt`].
     pub async fn imported_battle(&self, id: BattleId) -> Result<Option<ImportedBattle>, Error> {
         const ACTION: &str = "read an imported battle";
-        type Image = (Option<i64>, Option<String>, Option<Vec<u8>>, Option<String>);
+        type Image = (
+            Option<i64>,
+            Option<String>,
+            Option<Vec<u8>>,
+            Option<Vec<u8>>,
+            Option<String>,
+        );
         type Rest = (Vec<u8>, i64, String, Option<bool>, String);
         let mut transaction = self.database.read().await?;
         let row: Option<VoteRow> = sqlx::query_as(select_votes!("WHERE b.id = $1"))
@@ -335,7 +348,7 @@ impl Store {
         .during(ACTION)?;
         let images: Vec<Image> =
             sqlx::query_as(
-                "SELECT turn_idx, reference, image, problem FROM imported_images WHERE battle = $1 ORDER BY idx",
+                "SELECT turn_idx, reference, original, image, problem FROM imported_images WHERE battle = $1 ORDER BY idx",
             )
             .bind(sequence)
             .fetch_all(&mut *transaction)
@@ -357,15 +370,18 @@ impl Store {
         }
         let images = images
             .into_iter()
-            .map(|(turn_idx, reference, image, problem)| {
+            .map(|(turn_idx, reference, original, image, problem)| {
                 Ok(ImportedImage {
                     turn_idx: count(turn_idx, "imported_images.turn_idx")?,
                     reference,
-                    image: match (image, problem) {
-                        (Some(id), None) => {
-                            Ok(ImageId::from_bytes(id_bytes(id, "imported_images.image")?))
-                        }
-                        (None, Some(problem)) => Err(problem),
+                    image: match (original, image, problem) {
+                        (Some(id), None, None) => Ok(KeptImage::Original(OriginalId::from_bytes(
+                            id_bytes(id, "imported_images.original")?,
+                        ))),
+                        (None, Some(id), None) => Ok(KeptImage::Normalised(ImageId::from_bytes(
+                            id_bytes(id, "imported_images.image")?,
+                        ))),
+                        (None, None, Some(problem)) => Err(problem),
                         _ => {
                             return Err(Error::Corrupt {
                                 column: "imported_images.image",
@@ -387,6 +403,7 @@ impl Store {
                 judge: vote.judge,
                 is_anonymous,
                 language: vote.language,
+                categories: vote.categories,
                 n_turns: vote.n_turns,
                 cast_at: vote.cast_at,
                 style: vote.style,
@@ -397,6 +414,29 @@ impl Store {
             flags: flags.split_whitespace().map(ToOwned::to_owned).collect(),
         }))
     }
+}
+
+/// Categories from their lines, as [`category_lines`] writes them.
+fn categories(text: &str) -> Result<Vec<(String, bool)>, Error> {
+    let category = |line: &str| {
+        let (name, is_in) = match (line.strip_prefix('+'), line.strip_prefix('-')) {
+            (Some(name), _) => (name, true),
+            (None, Some(name)) => (name, false),
+            (None, None) => {
+                return Err(Error::Corrupt {
+                    column: "imported_battles.categories",
+                });
+            }
+        };
+        Ok((name.to_owned(), is_in))
+    };
+    text.lines().map(category).collect()
+}
+
+/// Categories as they are kept: one a line, after `+` when the battle is in it, and after `-` when it is not.
+pub(super) fn category_lines(categories: &[(String, bool)]) -> String {
+    let line = |(name, is_in): &(String, bool)| format!("{}{name}", if *is_in { '+' } else { '-' });
+    categories.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn count(n: Option<i64>, column: &'static str) -> Result<Option<u32>, Error> {

@@ -71,14 +71,19 @@ pub fn image_meta(
         width: image.width_px,
         height: image.height_px,
         legacy_md5,
-        original_format: match image.original.format {
-            PictureFormat::Jpeg => ImageFormat::Jpeg,
-            PictureFormat::Png => ImageFormat::Png,
-            PictureFormat::Gif => ImageFormat::Gif,
-            PictureFormat::WebP => ImageFormat::Webp,
-            PictureFormat::Bmp => ImageFormat::Bmp,
-            PictureFormat::Tiff => ImageFormat::Tiff,
-        },
+        original_format: picture_format(image.original.format),
         created_at,
+    }
+}
+
+/// The format of a picture as the store spells it.
+pub fn picture_format(format: PictureFormat) -> ImageFormat {
+    match format {
+        PictureFormat::Jpeg => ImageFormat::Jpeg,
+        PictureFormat::Png => ImageFormat::Png,
+        PictureFormat::Gif => ImageFormat::Gif,
+        PictureFormat::WebP => ImageFormat::Webp,
+        PictureFormat::Bmp => ImageFormat::Bmp,
+        PictureFormat::Tiff => ImageFormat::Tiff,
     }
 }

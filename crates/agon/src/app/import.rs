@@ -1,7 +1,7 @@
 //! Importing: whole rows of published sets and logs become battles of the store.
 //!
 //! [`Importer`] takes rows in batches, as [`agon_dataset::read_conversations`] gives them.
-//! Each batch is a few transactions: its pictures, then its battles; when it is done, nothing of it is in memory but eight bytes a row, and what cleaning keeps of it.
+//! A batch's pictures are written as they came, then one transaction has its battles, while the next batch is worked on; when it is done, nothing of it is in memory but eight bytes a row, and what cleaning keeps of it.
 //! At the end cleaning's verdicts are written and the import is finished, from when on its battles count.
 //!
 //! Whoever voted is kept as a keyed hash, never by the name or the address in the source.
@@ -9,10 +9,14 @@
 pub mod clean;
 mod identity;
 mod images;
+mod originals;
 pub mod stored;
 mod style;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+};
 
 use agon_content::image::ImageLimits;
 use agon_dataset::{
@@ -22,9 +26,10 @@ use agon_dataset::{
 use agon_domain::{Sides, VoterId};
 use agon_store::{
     AddedBattle, FinishedImport, ImportId, ImportInput, ImportVerdict, ImportedImage,
-    ImportedMessage, NewImportedBattle, Store,
+    ImportedMessage, ImportedStyle, NewImportedBattle, OriginalId, Store,
 };
 use jiff::Timestamp;
+use tokio::task::JoinHandle;
 
 use self::{
     clean::RowCleaner,
@@ -34,6 +39,7 @@ use crate::app::{leaderboard::Threads, pseudonym};
 
 pub use identity::{SourceKeys, sha256_of};
 pub use images::{IMAGE_FLAGGED, IMAGE_MISSING, IMAGE_NOT_GIVEN, IMAGE_UNREADABLE};
+pub use originals::{ImportedImageError, normalised_image};
 pub use style::answer_style;
 
 /// What is told of a row whose vote counts instead of an earlier one on the same battle.
@@ -57,6 +63,8 @@ pub struct ImportOptions {
     pub voter_key: [u8; 32],
     /// Threads to work on. Their number changes nothing of the result.
     pub n_threads: Threads,
+    /// Whether the first picture that is not there, but for one that moderation refused, ends the import.
+    pub strict: bool,
 }
 
 /// Why an import cannot go on.
@@ -68,6 +76,14 @@ pub enum ImportError {
     /// Cleaning cannot tell what unit times are in.
     #[error("the rows cannot be cleaned")]
     Times(#[from] MixedTimeUnits),
+    /// A picture cannot be kept, and all have to be.
+    #[error("{place}: a picture cannot be kept: `{problem}`")]
+    Picture {
+        /// Its row.
+        place: Box<Place>,
+        /// The code of the reason.
+        problem: String,
+    },
 }
 
 /// What became of the rows of an import, beside the report of the reader.
@@ -99,7 +115,20 @@ pub struct Importer {
     keys: SourceKeys,
     /// The number of the battle of each row; 0 where it has none.
     sequences: Vec<u64>,
+    strict: bool,
+    /// The batch that is being stored.
+    storing: Option<Storing>,
     counts: ImportCounts,
+}
+
+/// A batch that is being stored.
+#[derive(Debug)]
+struct Storing {
+    stored: JoinHandle<Result<Vec<AddedBattle>, agon_store::Error>>,
+    /// The rows of its battles, with their places.
+    rows: Vec<(u64, Place)>,
+    /// The pictures that were written for it.
+    written: HashSet<OriginalId>,
 }
 
 impl Importer {
@@ -120,19 +149,22 @@ impl Importer {
                 .map(|profile| RowCleaner::new(profile, options.n_threads)),
             keys,
             sequences: Vec::new(),
+            strict: options.strict,
+            storing: None,
             counts: ImportCounts::default(),
         }
     }
 
-    /// Imports the next rows. What of them is refused as a second copy is given to `on_repeated`.
+    /// Imports the next rows, and waits until those before them are stored. What of them is refused as a second copy is given to `on_repeated`.
+    ///
+    /// Needs a runtime of several threads, so that a batch is stored while the next one is worked on.
     ///
     /// # Errors
     ///
-    /// [`ImportError`]; the batch is then in the store as a whole or not at all.
+    /// [`ImportError`]; each batch is then in the store as a whole or not at all.
     pub async fn add(
         &mut self,
         mut rows: Vec<ConversationRow>,
-        now: Timestamp,
         on_repeated: &mut dyn FnMut(&Place),
     ) -> Result<(), ImportError> {
         // Cleaning looks at the pictures' bytes for their ids, so it comes before they are taken.
@@ -157,12 +189,17 @@ impl Importer {
                     .map(|image| Picture { image, is_flagged }),
             );
         }
-        let fates = self.images.keep(&self.store, pictures, now).await?;
-        let mut fates = fates.into_iter();
+        let on_their_way = self.storing.as_ref().map(|storing| &storing.written);
+        let kept = self
+            .images
+            .keep(&self.store, self.import, pictures, on_their_way)
+            .await?;
+        let styles = self.images.each(rows.iter().collect(), style::styles);
+        let mut fates = kept.fates.into_iter();
         let first_row = self.sequences.len() as u64;
         let mut battles = Vec::with_capacity(rows.len());
         let mut places = Vec::with_capacity(rows.len());
-        for ((row_idx, row), named) in (first_row..).zip(rows).zip(named) {
+        for (((row_idx, row), named), style) in (first_row..).zip(rows).zip(named).zip(styles) {
             self.counts.damaged += u64::from(!row.problems.is_empty());
             let mut images = Vec::with_capacity(named.len());
             for (turn_idx, reference) in named {
@@ -170,6 +207,12 @@ impl Importer {
                 match &image {
                     Ok(_) => self.counts.images += 1,
                     Err(problem) => {
+                        if self.strict && problem != IMAGE_FLAGGED {
+                            return Err(ImportError::Picture {
+                                place: Box::new(row.place),
+                                problem: problem.clone(),
+                            });
+                        }
                         *self
                             .counts
                             .image_problems
@@ -183,45 +226,65 @@ impl Importer {
                     image,
                 });
             }
-            places.push(row.place.clone());
+            let place = row.place.clone();
             self.sequences.push(0);
-            if let Some(battle) = self.battle(row_idx, row, images) {
+            if let Some(battle) = self.battle(row_idx, row, images, style) {
+                places.push((row_idx, place));
                 battles.push(battle);
             }
         }
-        let added = self.store.add_imported(self.import, &battles).await?;
-        for (battle, fate) in battles.iter().zip(added) {
-            let row = usize::try_from(battle.row_idx).unwrap_or(usize::MAX);
-            let place = row
-                .checked_sub(usize::try_from(first_row).unwrap_or(usize::MAX))
-                .and_then(|idx| places.get(idx));
+        self.settle(on_repeated).await?;
+        let written = kept.written.iter().map(|written| written.id()).collect();
+        let (store, import, originals) = (self.store.clone(), self.import, kept.written);
+        self.storing = Some(Storing {
+            stored: tokio::spawn(async move {
+                store.add_imported_with(import, &battles, &originals).await
+            }),
+            rows: places,
+            written,
+        });
+        Ok(())
+    }
+
+    /// Waits until the last batch is stored, and notes what became of its battles.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Store`].
+    pub async fn settle(&mut self, on_repeated: &mut dyn FnMut(&Place)) -> Result<(), ImportError> {
+        let Some(storing) = self.storing.take() else {
+            return Ok(());
+        };
+        let added = match storing.stored.await {
+            Ok(added) => added?,
+            Err(error) => std::panic::resume_unwind(
+                error
+                    .try_into_panic()
+                    .unwrap_or_else(|error| Box::new(error.to_string())),
+            ),
+        };
+        tracing::debug!(n_rows = storing.rows.len(), "stored a batch");
+        for ((row_idx, place), fate) in storing.rows.iter().zip(added) {
+            let row = usize::try_from(*row_idx).unwrap_or(usize::MAX);
             match fate {
-                AddedBattle::Added { sequence } => {
-                    self.counts.added += 1;
-                    self.number(row, sequence);
-                }
-                AddedBattle::Resumed { sequence } => {
-                    self.counts.resumed += 1;
-                    self.number(row, sequence);
-                }
-                AddedBattle::Replaced { sequence, row_idx } => {
+                AddedBattle::Added { .. } => self.counts.added += 1,
+                AddedBattle::Resumed { .. } => self.counts.resumed += 1,
+                AddedBattle::Replaced { row_idx, .. } => {
                     // The earlier vote is the one that no longer counts.
                     self.counts.repeated += 1;
                     self.number(usize::try_from(row_idx).unwrap_or(usize::MAX), 0);
-                    self.number(row, sequence);
-                    if let Some(place) = place {
-                        on_repeated(&Place {
-                            value: Some(REPLACES.to_owned()),
-                            ..place.clone()
-                        });
-                    }
+                    on_repeated(&Place {
+                        value: Some(REPLACES.to_owned()),
+                        ..place.clone()
+                    });
                 }
                 AddedBattle::Repeated => {
                     self.counts.repeated += 1;
-                    if let Some(place) = place {
-                        on_repeated(place);
-                    }
+                    on_repeated(place);
                 }
+            }
+            if let Some(sequence) = fate.sequence() {
+                self.number(row, sequence);
             }
         }
         Ok(())
@@ -238,8 +301,8 @@ impl Importer {
         row_idx: u64,
         row: ConversationRow,
         images: Vec<ImportedImage>,
+        style: Sides<Option<ImportedStyle>>,
     ) -> Option<NewImportedBattle> {
-        let style = style::styles(&row);
         let models = row.sides()?.map(ToOwned::to_owned);
         let original_id = match row.id.filter(|id| !id.is_empty()) {
             Some(id) => id,
@@ -274,6 +337,7 @@ impl Importer {
             judge: row.judge.map(|judge| self.judge(&judge)),
             is_anonymous: row.is_anonymous,
             language: row.language,
+            categories: row.categories,
             n_turns,
             cast_at: row.time.and_then(timestamp),
             style,
@@ -294,7 +358,7 @@ impl Importer {
         self.sequences.len() as u64
     }
 
-    /// Writes what cleaning says and finishes the import.
+    /// Writes what cleaning says and finishes the import, all of whose rows are settled.
     ///
     /// # Errors
     ///

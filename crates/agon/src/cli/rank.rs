@@ -81,7 +81,7 @@ pub struct InputArgs {
         long,
         value_enum,
         value_name = "WHICH",
-        conflicts_with_all = ["inputs", "strict", "dedup", "aliases", "rejects", "clean"]
+        conflicts_with_all = ["inputs", "strict", "dedup", "rejects", "clean"]
     )]
     pub store: Option<StoreVotes>,
     /// With `--store`, of the imported votes only those of this source

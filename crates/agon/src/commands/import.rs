@@ -1,6 +1,7 @@
 //! `agon import`: battles of published sets and logs into the store.
 
 use std::{
+    fmt::Write as _,
     fs,
     fs::File,
     io::{self, Seek as _, Write as _},
@@ -14,7 +15,7 @@ use std::{
 use agon_content::image::ImageLimits;
 use agon_dataset::{
     ConversationRow, ConversationSelection, Error, Input, InputReport, Place, Progress as Step,
-    ReadOptions, Reason, RejectedRow, read_conversations,
+    ReadOptions, Reason, RejectedRow, clean::Profile, read_conversations,
 };
 use agon_domain::{Clock as _, SystemClock};
 use agon_remote::Remote;
@@ -96,11 +97,13 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         keys.insert(STANDARD_INPUT, sha256.clone());
     }
     let rejects = args.rejects.as_deref().map(Rejects::create).transpose()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // One thread works on a batch while another one stores the one before.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_all()
         .build()?;
     let clock = SystemClock;
-    let (store, voter_key, begun) = runtime.block_on(async {
+    let (store, voter_key, begun, other_profiles) = runtime.block_on(async {
         let store = Store::open(&config.data_dir).await.with_context(|| {
             format!(
                 "cannot open the data folder `{}`",
@@ -109,8 +112,21 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         })?;
         let voter_key = store.voter_key(random_bytes()?).await?;
         if args.restart {
-            store.discard_unfinished_import(&args.source).await?;
+            store
+                .discard_unfinished_import(&args.source)
+                .await
+                .map_err(unfinished)?;
         }
+        let earlier = store.imports().await?;
+        let profile = args.clean.as_ref().map(Profile::name);
+        let mut other_profiles: Vec<String> = earlier
+            .into_iter()
+            .filter(|import| import.source == args.source && import.finished_at.is_some())
+            .filter(|import| import.clean_profile.as_deref() != profile)
+            .map(|import| import.clean_profile.unwrap_or_else(|| "none".to_owned()))
+            .collect();
+        other_profiles.sort_unstable();
+        other_profiles.dedup();
         let body = aliases.as_ref().map(|table| table.body(0));
         let new = NewImport {
             id: new_id()?,
@@ -126,7 +142,7 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
             started_at: clock.now(),
         };
         let begun = store.begin_import(&new).await.map_err(unfinished)?;
-        Ok::<_, CommandError>((store, voter_key, begun))
+        Ok::<_, CommandError>((store, voter_key, begun, other_profiles))
     })?;
     let options = ImportOptions {
         source: args.source.clone(),
@@ -135,6 +151,7 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
         profile: args.clean.clone(),
         voter_key,
         n_threads,
+        strict: args.strict,
     };
     let mut importer = Importer::new(store.clone(), begun.id, options, keys);
     let on_reject = |row: &RejectedRow| {
@@ -228,12 +245,23 @@ pub fn run(global: &GlobalArgs, args: &ImportArgs) -> Result<(), CommandError> {
     io::stdout().write_all(text.as_bytes())?;
     let n_repeated = report.rejected.get(&Reason::RepeatedId);
     let n_repeated = counts.repeated + n_repeated.map_or(0, |rows| rows.count);
-    if n_repeated > document.kept && !global.quiet {
-        let warning = format!(
-            "warning: {n_repeated} of {} rows have the id of a battle that is there: a second copy of the set, or ids of questions rather than of battles, of which one battle each is kept\n",
+    let mut warnings = String::new();
+    if n_repeated > document.kept {
+        let _ = writeln!(
+            warnings,
+            "warning: {n_repeated} of {} rows are battles that are there already: a second copy of the set",
             report.rows
         );
-        io::stderr().write_all(warning.as_bytes())?;
+    }
+    if n_repeated > 0 && !other_profiles.is_empty() {
+        let _ = writeln!(
+            warnings,
+            "warning: battles that are there already keep the verdicts of the profile that they were imported with ({}): to judge them by another one, import the set into another --source",
+            other_profiles.join(", ")
+        );
+    }
+    if !global.quiet {
+        io::stderr().write_all(warnings.as_bytes())?;
     }
     Ok(())
 }
@@ -252,7 +280,9 @@ impl Stopped {
                 source.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::InvalidInput
             ),
-            Self::Read(_) | Self::Store(ImportError::Times(_)) => true,
+            Self::Read(_) | Self::Store(ImportError::Times(_) | ImportError::Picture { .. }) => {
+                true
+            }
             Self::Store(ImportError::Store(_)) => false,
         }
     }
@@ -261,6 +291,8 @@ impl Stopped {
         match self {
             Self::Read(error) => refused(error),
             Self::Store(error @ ImportError::Times(_)) => CommandError::input_refused(error),
+            Self::Store(error @ ImportError::Picture { .. }) => CommandError::input_refused(error)
+                .with_hint("without --strict the battle is kept and the picture counted by reason"),
             Self::Store(error) => CommandError::from(error),
         }
     }
@@ -311,13 +343,9 @@ fn import(
         });
         let stored = runtime.block_on(async {
             while let Some(rows) = receiver.recv().await {
-                let n_rows = rows.len();
-                importer
-                    .add(rows, SystemClock.now(), &mut on_repeated)
-                    .await?;
-                tracing::debug!(n_rows, "stored a batch");
+                importer.add(rows, &mut on_repeated).await?;
             }
-            Ok(())
+            importer.settle(&mut on_repeated).await
         });
         // Lets a reader go that waits to hand over more.
         drop(receiver);
@@ -435,6 +463,10 @@ fn digest_of(digits: &str) -> [u8; 32] {
 }
 
 fn unfinished(error: agon_store::Error) -> CommandError {
+    if matches!(error, agon_store::Error::RunningImport { .. }) {
+        return CommandError::usage(error)
+            .with_hint("wait until it has ended, or name another --source");
+    }
     if matches!(error, agon_store::Error::UnfinishedImport { .. }) {
         CommandError {
             error: error.into(),

@@ -91,7 +91,7 @@ pub fn run(global: &GlobalArgs, args: &RankArgs) -> Result<(), CommandError> {
     let names = aliases.as_ref().map(|table| &table.aliases);
     clean::check(args)?;
     let (votes, report, mut input) = match args.input.store {
-        Some(which) => store::read(global, &args.input, which, &settings)?,
+        Some(which) => store::read(global, &args.input, which, &settings, names)?,
         None => {
             let (votes, report) = read::read(args, &settings, names, n_threads, global.quiet)
                 .map_err(|error| with_board_hint(error, &args.inputs))?;

@@ -7,10 +7,7 @@ pub(super) fn scan<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Option<u64> 
     let mut at = 2;
     let mut n_scans = 0_u64;
     header.is_incomplete = true;
-    while let Some(offset) = bytes
-        .get(at..)
-        .and_then(|rest| rest.iter().position(|&byte| byte == 0xff))
-    {
+    while let Some(offset) = bytes.get(at..).and_then(|rest| memchr::memchr(0xff, rest)) {
         at += offset + 1;
         let Some(&marker) = bytes.get(at) else { break };
         match marker {

@@ -244,18 +244,19 @@ fn what_is_no_utf_8_is_named_with_its_place() {
         "column `prompt`: text that is not UTF-8"
     );
     assert_eq!(texts(&rows[0], 0).len(), 1);
-    // In Parquet the column is damaged.
+    // In Parquet it is missing from its row alone.
     let mut whole = nested();
     let idx = whole
         .windows(7)
         .position(|part| part == b"\x01\0\0\0q\x01\0")
         .unwrap();
     whole[idx + 4] = 0xff;
-    let error = refuse(&whole);
-    assert!(
-        error.starts_with("`hostile` is not valid Parquet: "),
-        "{error}"
+    let (rows, _) = attempt(&whole).unwrap();
+    assert_eq!(
+        rows[0].problems[0].to_string(),
+        "column `conversation_a`: text that is not UTF-8"
     );
+    assert_eq!(rows[1].problems, []);
 }
 
 #[test]
@@ -458,4 +459,48 @@ fn half_of_a_surrogate_pair_is_replaced_and_told() {
     let (rows, _) = attempt(csv.as_bytes()).unwrap();
     assert_eq!(texts(&rows[0], 0)[0].1, Some("a\u{fffd}"));
     assert_eq!(rows[0].problems.len(), 1, "once for both sides");
+}
+
+#[test]
+fn a_text_of_parquet_that_is_not_utf8_is_missing_from_its_row_alone() {
+    let roles = words(&["user", "assistant", "user", "assistant"]);
+    let said = words(&["q", "MARKER", "r", "b"]);
+    let messages = columns::group(vec![("role", roles), ("content", said)]);
+    let conversation = lists(messages, 2);
+    for (judges, column) in [(["j", "k"], "conversation_b"), (["MARKER", "k"], "judge")] {
+        let mut columns = vec![
+            ("model_a", words(&["x", "y"])),
+            ("model_b", words(&["y", "x"])),
+            ("winner", words(&["model_a", "tie"])),
+            ("judge", words(&judges)),
+        ];
+        if column == "conversation_b" {
+            columns.push(("conversation_a", conversation.clone()));
+            columns.push(("conversation_b", conversation.clone()));
+        }
+        let mut content = parquet_bytes(columns);
+        let places: Vec<usize> = content
+            .windows(6)
+            .enumerate()
+            .filter_map(|(at, window)| (window == b"MARKER").then_some(at))
+            .collect();
+        for at in places {
+            content[at + 2] = 0xff;
+        }
+        let (rows, report) = attempt(&content).unwrap();
+        assert_eq!((report.rows, report.kept), (2, 2));
+        let expected = RowProblem {
+            column: column.to_owned(),
+            detail: "text that is not UTF-8".to_owned(),
+        };
+        assert!(rows[0].problems.contains(&expected), "{rows:?}");
+        assert_eq!(rows[1].problems, []);
+        assert_eq!(rows[1].judge.as_deref(), Some("k"));
+        if column == "conversation_b" {
+            assert_eq!(texts(&rows[0], 1)[1].1, None);
+            assert_eq!(texts(&rows[1], 1)[1].1, Some("b"));
+        } else {
+            assert_eq!(rows[0].judge, None);
+        }
+    }
 }

@@ -76,8 +76,15 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], rng: &mut ChaCha20Rng) {
     }
 }
 
+/// `AGON_MUTATIONS=N` makes N times as many, and other ones for each N.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a longer run is asked for from outside of the test"
+)]
 fn run(seeds: &[Vec<u8>], n_each: usize, entry: fn(&[u8])) {
-    let mut rng = ChaCha20Rng::seed_from_u64(20_241_124);
+    let times = std::env::var("AGON_MUTATIONS").map_or(1, |times| times.parse().unwrap());
+    let mut rng = ChaCha20Rng::seed_from_u64(20_241_123 + times);
+    let n_each = n_each * usize::try_from(times).unwrap();
     for seed in seeds {
         entry(seed);
         for _ in 0..n_each {

@@ -192,3 +192,34 @@ fn votes_of_one_visit_are_told_apart_and_only_the_first_can_count() {
     assert_eq!(of_later.count(), rows.len() - n_visits);
     assert!(n_visits < rows.len());
 }
+
+#[test]
+fn categories_are_a_text_a_list_or_the_flags_of_a_group() {
+    let of = |members: &str| {
+        let (rows, _) = lines(&[&battle("tie", members)]);
+        rows[0].categories.clone()
+    };
+    let named = |names: &[(&str, bool)]| {
+        let names = names.iter();
+        Some(
+            names
+                .map(|(name, is_in)| ((*name).to_owned(), *is_in))
+                .collect(),
+        )
+    };
+    assert_eq!(of(r#""category":" coding ""#), named(&[("coding", true)]));
+    assert_eq!(
+        of(r#""categories":["ocr","two\nlines",7]"#),
+        named(&[("ocr", true), ("two lines", true)])
+    );
+    assert_eq!(
+        of(r#""categories":{"ocr":true,"homework":false,"humor":null,"score":3}"#),
+        named(&[("ocr", true), ("homework", false), ("humor", false)])
+    );
+    assert_eq!(
+        of(r#""categories":"{\"ocr\": true}""#),
+        named(&[("ocr", true)])
+    );
+    assert_eq!(of(r#""category":null"#), None);
+    assert_eq!(of(r#""judge":"j""#), None);
+}

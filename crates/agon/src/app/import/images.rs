@@ -1,7 +1,9 @@
-//! The pictures of imported rows: found, made fit by the one normaliser, and kept by content.
+//! The pictures of imported rows: found, held against the limits by their headers, and kept as they came.
+//!
+//! None is decoded: [`super::normalised_image`] makes one fit when somebody first asks for it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
@@ -9,14 +11,16 @@ use std::{
     thread,
 };
 
-use agon_content::image::{ImageLimits, normalise};
+use agon_content::image::{ImageLimits, inspect};
 use agon_dataset::RowImage;
-use agon_domain::ImageId;
-use agon_store::{NewImage, Store};
-use jiff::Timestamp;
+use agon_store::{
+    ImportId, KeptImage, NewOriginal, OriginalId, OriginalMeta, OriginalState, Store,
+    WrittenOriginal,
+};
+use axum::body::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use crate::app::{images::image_meta, leaderboard::Threads};
+use crate::app::{images::picture_format, leaderboard::Threads};
 
 /// Why a picture is not there, beside the codes of [`agon_content::image::ImageError`].
 pub const IMAGE_MISSING: &str = "image_missing";
@@ -46,105 +50,115 @@ pub(super) struct Picture {
     pub(super) is_flagged: bool,
 }
 
-/// The bytes of a picture that is to be decoded.
-struct Original {
-    bytes: Vec<u8>,
-    legacy_md5: Option<[u8; 16]>,
-}
-
-/// What is known of one picture before it is decoded.
+/// What is known of one picture by its bytes.
 enum Found {
     Bytes {
-        bytes: Vec<u8>,
-        sha256: [u8; 32],
+        bytes: Bytes,
+        id: OriginalId,
         legacy_md5: Option<[u8; 16]>,
     },
     Nothing(&'static str),
 }
 
+/// What became of the pictures of some rows.
+pub(super) struct Kept {
+    /// Of each in its order, which image it is or why it is none.
+    pub(super) fates: Vec<Result<KeptImage, String>>,
+    /// Those whose bytes were written for it.
+    pub(super) written: Vec<WrittenOriginal>,
+}
+
 impl ImageSource {
-    /// Keeps all pictures of some rows, and says of each in its order which image it is or why it is none.
+    /// Keeps all pictures of some rows. The same bytes are kept once in a store.
     ///
-    /// The same bytes are decoded once, in this batch and in all imports into this store.
+    /// `on_their_way` are those that were written for rows before, which the store may not know of yet.
     pub(super) async fn keep(
         &self,
         store: &Store,
+        import: ImportId,
         images: Vec<Picture>,
-        now: Timestamp,
-    ) -> Result<Vec<Result<ImageId, String>>, agon_store::Error> {
+        on_their_way: Option<&HashSet<OriginalId>>,
+    ) -> Result<Kept, agon_store::Error> {
         if images.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Kept {
+                fates: Vec::new(),
+                written: Vec::new(),
+            });
         }
         let found = self.each(images, |image| self.find(image));
-        let mut originals: Vec<[u8; 32]> = found
+        let is_on_its_way =
+            |id: &OriginalId| on_their_way.is_some_and(|written| written.contains(id));
+        let mut ids: Vec<OriginalId> = found
             .iter()
             .filter_map(|found| match found {
-                Found::Bytes { sha256, .. } => Some(*sha256),
-                Found::Nothing(_) => None,
+                Found::Bytes { id, .. } if !is_on_its_way(id) => Some(*id),
+                Found::Bytes { .. } | Found::Nothing(_) => None,
             })
             .collect();
-        originals.sort_unstable();
-        originals.dedup();
-        let known = store.images_of_originals(&originals).await?;
-        let mut kept: HashMap<[u8; 32], Result<ImageId, String>> = originals
-            .iter()
-            .zip(known)
-            .filter_map(|(original, id)| Some((*original, Ok(id?))))
-            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let known = store.original_states(&ids).await?;
         let mut fates = Vec::with_capacity(found.len());
-        let mut new: HashMap<[u8; 32], Original> = HashMap::new();
+        let mut first_seen = HashSet::new();
+        let mut new = Vec::new();
         for found in found {
             match found {
                 Found::Nothing(problem) => fates.push(Err(problem)),
                 Found::Bytes {
                     bytes,
-                    sha256,
+                    id,
                     legacy_md5,
                 } => {
-                    fates.push(Ok(sha256));
-                    if !kept.contains_key(&sha256) {
-                        new.entry(sha256).or_insert(Original { bytes, legacy_md5 });
+                    fates.push(Ok(id));
+                    let is_kept = known.contains_key(&id) || is_on_its_way(&id);
+                    if !is_kept && first_seen.insert(id) {
+                        new.push((bytes, id, legacy_md5));
                     }
                 }
             }
         }
-        // In one order, so that another run writes the same.
-        let mut new: Vec<_> = new.into_iter().collect();
-        new.sort_unstable_by_key(|(sha256, _)| *sha256);
-        let normalised = self.each(new, |(sha256, original)| {
-            let image = normalise(&original.bytes, &self.limits).map_err(|error| error.code());
-            (sha256, original.legacy_md5, image)
-        });
-        let mut to_store = Vec::new();
-        for (sha256, legacy_md5, image) in normalised {
-            match image {
-                Ok(image) => to_store.push(NewImage {
-                    meta: image_meta(&image, legacy_md5, now),
-                    bytes: image.bytes,
-                    original_sha256: Some(sha256),
+        let inspected = self.each(new, |(bytes, id, legacy_md5)| {
+            match inspect(&bytes, &self.limits) {
+                Ok(picture) => Ok(NewOriginal {
+                    id,
+                    bytes,
+                    meta: OriginalMeta {
+                        format: picture_format(picture.format),
+                        width: picture.width_px,
+                        height: picture.height_px,
+                        legacy_md5,
+                    },
                 }),
-                Err(code) => {
-                    kept.insert(sha256, Err(code.to_owned()));
+                Err(error) => Err((id, error.code())),
+            }
+        });
+        let mut refused = HashMap::new();
+        let mut to_write = Vec::new();
+        for inspected in inspected {
+            match inspected {
+                Ok(original) => to_write.push(original),
+                Err((id, code)) => {
+                    refused.insert(id, code.to_owned());
                 }
             }
         }
-        let of: Vec<_> = to_store
-            .iter()
-            .filter_map(|image| image.original_sha256)
-            .collect();
-        for (sha256, id) in of.into_iter().zip(store.put_images(to_store).await?) {
-            kept.insert(sha256, Ok(id));
+        for (id, state) in known {
+            if let OriginalState::Refused(code) = state {
+                refused.insert(id, code);
+            }
         }
-        Ok(fates
-            .into_iter()
-            .map(|fate| match fate {
-                Err(problem) => Err(problem.to_owned()),
-                Ok(sha256) => kept
-                    .get(&sha256)
-                    .cloned()
-                    .unwrap_or_else(|| Err(IMAGE_UNREADABLE.to_owned())),
-            })
-            .collect())
+        let written = store.write_originals(import, to_write).await?;
+        let fates = fates.into_iter().map(|fate| {
+            let id = fate.map_err(ToOwned::to_owned)?;
+            match refused.get(&id) {
+                Some(problem) => Err(problem.clone()),
+                None => Ok(KeptImage::Original(id)),
+            }
+        });
+        Ok(Kept {
+            fates: fates.collect(),
+            written,
+        })
     }
 
     fn find(&self, picture: Picture) -> Found {
@@ -161,7 +175,7 @@ impl ImageSource {
         };
         match bytes {
             Ok(bytes) => Found::Bytes {
-                sha256: Sha256::digest(&bytes).into(),
+                id: OriginalId::from_bytes(Sha256::digest(&bytes).into()),
                 bytes,
                 legacy_md5,
             },
@@ -170,7 +184,11 @@ impl ImageSource {
     }
 
     /// Does something with each, on several threads, and gives the results in the order of what they were made of.
-    fn each<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> R + Sync) -> Vec<R> {
+    pub(super) fn each<T: Send, R: Send>(
+        &self,
+        items: Vec<T>,
+        f: impl Fn(T) -> R + Sync,
+    ) -> Vec<R> {
         let n = items.len();
         // Taken one by one, as a large picture takes a hundred times as long as a small one.
         let items = Mutex::new(items.into_iter().enumerate());
@@ -218,8 +236,8 @@ fn md5_bytes(digits: &str) -> Option<[u8; 16]> {
     Some(bytes)
 }
 
-/// The bytes of a picture in the folder, one more than accepted at most: the normaliser then says that it is too large.
-fn read(folder: &Path, md5: &str, bytes_max: u64) -> Result<Vec<u8>, &'static str> {
+/// The bytes of a picture in the folder, one more than accepted at most: which is then too large.
+fn read(folder: &Path, md5: &str, bytes_max: u64) -> Result<Bytes, &'static str> {
     for extension in EXTENSIONS {
         let path = folder.join(format!("{md5}.{extension}"));
         // Opening a pipe would wait for somebody who writes.
@@ -235,7 +253,7 @@ fn read(folder: &Path, md5: &str, bytes_max: u64) -> Result<Vec<u8>, &'static st
         let mut bytes = Vec::new();
         let mut file = file.take(bytes_max.saturating_add(1));
         return match is_file.then(|| file.read_to_end(&mut bytes)) {
-            Some(Ok(_)) => Ok(bytes),
+            Some(Ok(_)) => Ok(bytes.into()),
             Some(Err(_)) | None => Err(IMAGE_UNREADABLE),
         };
     }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use agon_content::annotate::style::style_features;
 use agon_dataset::{
-    Battles, FeatureColumn, FeatureOrigin, Judges, Labels, SliceColumn, SliceValues,
+    Aliases, Battles, FeatureColumn, FeatureOrigin, Judges, Labels, Reason, SliceColumn,
+    SliceValues,
 };
 use agon_domain::{Sides, Tally, VoterId, Winner};
 use agon_store::{Error, ImportedStyle, Store};
@@ -34,21 +35,46 @@ pub struct StoreSelection {
     pub source: Option<String>,
     /// The imported votes that cleaning excludes too.
     pub keep_flagged: bool,
+    /// Names that models are counted under.
+    pub aliases: Option<Aliases>,
+}
+
+impl StoreSelection {
+    /// The name that a model is counted under, and whether it is another one.
+    fn name<'n>(&'n self, model: &'n str) -> (&'n str, bool) {
+        match self.aliases.as_ref().and_then(|aliases| aliases.get(model)) {
+            Some(name) => (name, true),
+            None => (model, false),
+        }
+    }
+}
+
+/// Votes of a store, and what they are made of.
+#[derive(Debug)]
+pub struct StoredVotes {
+    /// The votes.
+    pub votes: Votes,
+    /// What they are made of. What is left out is in [`InputBody::dropped`], by cleaning rule.
+    pub input: InputBody,
+    /// Votes with a model that is counted under another name.
+    pub n_renamed: u64,
 }
 
 /// The columns that cut the votes of a store into parts.
-pub const STORE_COLUMNS: [&str; 4] = ["language", "turns", "source", "judge"];
+pub const STORE_COLUMNS: [&str; 5] = ["language", "turns", "category", "source", "judge"];
+/// Categories at most, as of a file with several in a row.
+const CATEGORIES_MAX: usize = 64;
 
-/// Reads the votes of a store, and says what they are made of. What is left out is in [`InputBody::dropped`], by cleaning rule.
+/// Reads the votes of a store, and says what they are made of.
 ///
 /// # Errors
 ///
-/// Those of the store.
+/// Those of the store, and [`Error::Invalid`] for more categories than a ranking takes.
 pub async fn stored_votes(
     store: &Store,
     selection: &StoreSelection,
     settings: &Settings,
-) -> Result<(Votes, InputBody), Error> {
+) -> Result<StoredVotes, Error> {
     let mut dropped = BTreeMap::new();
     if selection.imported {
         let counts = store.imported_counts(selection.source.as_deref()).await?;
@@ -59,19 +85,26 @@ pub async fn stored_votes(
             dropped.insert(UNFINISHED.to_owned(), counts.n_unfinished);
         }
     }
-    let (votes, sources) = if settings.needs_rows() || selection.keep_flagged {
-        let mut rows = Rows::new(settings);
+    let (votes, sources, renamed) = if settings.needs_rows() || selection.keep_flagged {
+        let mut rows = Rows::new(settings, selection);
         if selection.live {
             rows.add_live(store).await?;
         }
         if selection.imported {
-            rows.add_imported(store, selection).await?;
+            rows.add_imported(store).await?;
         }
-        let (battles, sources) = rows.into_battles();
-        (Votes::Rows(Box::new(battles)), sources)
+        let renamed = rows.renamed;
+        let (battles, sources) = rows.into_battles()?;
+        (Votes::Rows(Box::new(battles)), sources, renamed)
     } else {
         counted(store, selection).await?
     };
+    if renamed.n_self_battles > 0 {
+        dropped.insert(
+            Reason::SelfBattle.as_str().to_owned(),
+            renamed.n_self_battles,
+        );
+    }
     let kept: u64 = sources.iter().map(|source| source.kept).sum();
     let input = InputBody {
         rows: kept + dropped.values().sum::<u64>(),
@@ -80,17 +113,51 @@ pub async fn stored_votes(
         sources,
         ..InputBody::default()
     };
-    Ok((votes, input))
+    Ok(StoredVotes {
+        votes,
+        input,
+        n_renamed: renamed.n_renamed,
+    })
+}
+
+/// What other names for models do to votes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Renamed {
+    /// Votes with a model that is counted under another name.
+    n_renamed: u64,
+    /// Those of them whose two models are one under their new names, which are left out.
+    n_self_battles: u64,
+}
+
+impl Renamed {
+    /// Takes in `n` votes between two models, and says under which names they count; `None` for a model against itself.
+    fn names<'n>(
+        &mut self,
+        selection: &'n StoreSelection,
+        models: [&'n str; 2],
+        n: u64,
+    ) -> Option<[&'n str; 2]> {
+        let [(a, is_new_a), (b, is_new_b)] = models.map(|model| selection.name(model));
+        if is_new_a || is_new_b {
+            self.n_renamed += n;
+        }
+        if a == b {
+            self.n_self_battles += n;
+            return None;
+        }
+        Some([a, b])
+    }
 }
 
 async fn counted(
     store: &Store,
     selection: &StoreSelection,
-) -> Result<(Votes, Vec<SourceBody>), Error> {
+) -> Result<(Votes, Vec<SourceBody>, Renamed), Error> {
     let mut tally = Tally::new();
     let mut sources = Vec::new();
+    let mut renamed = Renamed::default();
     if selection.live {
-        let n = add(&mut tally, store.tally().await?.0);
+        let n = add(&mut tally, store.tally().await?.0, selection, &mut renamed);
         sources.push(body(ARENA.to_owned(), n));
     }
     if selection.imported {
@@ -102,19 +169,24 @@ async fn counted(
             {
                 continue;
             }
-            let n = add(&mut tally, store.imported_tally(Some(&source)).await?);
+            let of_source = store.imported_tally(Some(&source)).await?;
+            let n = add(&mut tally, of_source, selection, &mut renamed);
             sources.push(body(path_of(&source), n));
         }
     }
-    Ok((Votes::Counted(tally), sources))
+    Ok((Votes::Counted(tally), sources, renamed))
 }
 
 /// Adds the counts of one tally to another, and returns how many votes they are.
-fn add(all: &mut Tally, tally: Tally) -> u64 {
+fn add(all: &mut Tally, tally: Tally, selection: &StoreSelection, renamed: &mut Renamed) -> u64 {
     let (names, pairs) = tally.into_sorted();
     let mut n_votes = 0;
     for ((a, b), counts) in pairs {
-        let (a, b) = (all.model(&names[a as usize]), all.model(&names[b as usize]));
+        let models = [a, b].map(|model| names[model as usize].as_str());
+        let Some(models) = renamed.names(selection, models, counts.total()) else {
+            continue;
+        };
+        let [a, b] = models.map(|model| all.model(model));
         for winner in Winner::ALL {
             let n = counts.get(winner);
             if n > 0 {
@@ -148,6 +220,7 @@ struct Row {
     winner: Winner,
     judge: Option<VoterId>,
     language: Option<String>,
+    categories: Option<Vec<(String, bool)>>,
     n_turns: Option<u32>,
     /// Seconds since 1970; NaN where missing.
     time_s: f64,
@@ -157,6 +230,11 @@ struct Row {
 /// Votes by column, one set of columns for each source.
 struct Rows<'a> {
     settings: &'a Settings,
+    selection: &'a StoreSelection,
+    renamed: Renamed,
+    /// Whether every vote with categories has exactly one, as in a column with one value a row.
+    has_one_category: bool,
+    categories: Numbered<String>,
     names: Numbered<String>,
     judges: Numbered<VoterId>,
     languages: Numbered<String>,
@@ -173,6 +251,9 @@ struct Columns {
     judges: Vec<u32>,
     languages: Vec<u32>,
     turns: Vec<u32>,
+    /// One bit for each category that the vote is in, and the number of the first one.
+    categories: Vec<u64>,
+    first_categories: Vec<u32>,
     times: Vec<f64>,
     features: Vec<Vec<f64>>,
 }
@@ -204,9 +285,13 @@ impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(settings: &'a Settings) -> Self {
+    fn new(settings: &'a Settings, selection: &'a StoreSelection) -> Self {
         Self {
             settings,
+            selection,
+            renamed: Renamed::default(),
+            has_one_category: true,
+            categories: Numbered::new(),
             names: Numbered::new(),
             judges: Numbered::new(),
             languages: Numbered::new(),
@@ -251,6 +336,7 @@ impl<'a> Rows<'a> {
                         winner: vote.winner,
                         judge: Some(battle.voter),
                         language: None,
+                        categories: None,
                         n_turns: Some(vote.n_turns),
                         time_s: seconds(vote.cast_at),
                         style,
@@ -260,11 +346,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    async fn add_imported(
-        &mut self,
-        store: &Store,
-        selection: &StoreSelection,
-    ) -> Result<(), Error> {
+    async fn add_imported(&mut self, store: &Store) -> Result<(), Error> {
+        let selection = self.selection;
         let mut after = 0;
         loop {
             let votes = store.imported_votes(after, PAGE_VOTES).await?;
@@ -287,6 +370,7 @@ impl<'a> Rows<'a> {
                         winner: vote.winner,
                         judge: vote.judge,
                         language: vote.language,
+                        categories: vote.categories,
                         n_turns: vote.n_turns,
                         time_s: vote.cast_at.map_or(f64::NAN, seconds),
                         style: vote.style,
@@ -320,8 +404,22 @@ impl<'a> Rows<'a> {
             Some(&position) => position,
             None => self.source(path.to_owned()),
         };
-        let model_a = self.names.number(Some(&row.models.a));
-        let model_b = self.names.number(Some(&row.models.b));
+        let models = [row.models.a.as_str(), row.models.b.as_str()];
+        let Some([a, b]) = self.renamed.names(self.selection, models, 1) else {
+            return;
+        };
+        let model_a = self.names.number(Some(&a.to_owned()));
+        let model_b = self.names.number(Some(&b.to_owned()));
+        let (mut categories, mut first_category) = (0, u32::MAX);
+        if let Some(named) = &row.categories {
+            self.has_one_category &= matches!(named.as_slice(), [(_, true)]);
+            for (name, is_in) in named {
+                let number = self.categories.number(Some(name));
+                // More than there are bits are refused at the end, unless each vote has one.
+                categories |= u64::from(*is_in).checked_shl(number).unwrap_or(0);
+                first_category = first_category.min(number);
+            }
+        }
         let judge = self.judges.number(row.judge.as_ref());
         let language = self.languages.number(row.language.as_ref());
         let turns = self
@@ -334,6 +432,8 @@ impl<'a> Rows<'a> {
         columns.judges.push(judge);
         columns.languages.push(language);
         columns.turns.push(turns);
+        columns.categories.push(categories);
+        columns.first_categories.push(first_category);
         columns.times.push(row.time_s);
         if let Some(style) = &self.settings.style {
             let difference = style.difference.function();
@@ -357,8 +457,17 @@ impl<'a> Rows<'a> {
     }
 
     /// All sources one after the other, models in the order of their names.
-    fn into_battles(self) -> (Battles, Vec<SourceBody>) {
+    fn into_battles(self) -> Result<(Battles, Vec<SourceBody>), Error> {
         let settings = self.settings;
+        let wanted = slices::columns(settings);
+        let n_categories = self.categories.values.len();
+        let has_too_many = n_categories > CATEGORIES_MAX && !self.has_one_category;
+        if has_too_many && wanted.iter().any(|name| name == slices::CATEGORY) {
+            return Err(Error::Invalid {
+                field: "set of categories",
+                expected: "at most 64 different ones",
+            });
+        }
         let mut order: Vec<u32> = (0..).take(self.names.values.len()).collect();
         order.sort_unstable_by_key(|&number| &self.names.values[number as usize]);
         let mut position_of = vec![0_u32; order.len()];
@@ -392,6 +501,8 @@ impl<'a> Rows<'a> {
             all.judges.extend(columns.judges);
             all.languages.extend(columns.languages);
             all.turns.extend(columns.turns);
+            all.categories.extend(columns.categories);
+            all.first_categories.extend(columns.first_categories);
             all.times.extend(columns.times);
             for (all, values) in all.features.iter_mut().zip(columns.features) {
                 all.extend(values);
@@ -409,12 +520,24 @@ impl<'a> Rows<'a> {
                 codes: codes.to_vec(),
             }),
         };
-        let slices = slices::columns(settings)
+        let slices = wanted
             .into_iter()
             .filter_map(|name| {
                 Some(match name.as_str() {
                     "language" => one(&name, self.languages.values.clone(), &all.languages),
                     "turns" => one(&name, self.turns.values.clone(), &all.turns),
+                    // Where no vote says anything of categories there is no column of them.
+                    slices::CATEGORY if n_categories == 0 => return None,
+                    slices::CATEGORY if self.has_one_category => {
+                        one(&name, self.categories.values.clone(), &all.first_categories)
+                    }
+                    slices::CATEGORY => SliceColumn {
+                        values: SliceValues::Many {
+                            labels: self.categories.values.clone(),
+                            bits: all.categories.clone(),
+                        },
+                        name,
+                    },
                     "judge" => {
                         let ids = self.judges.values.iter().map(ToString::to_string);
                         one(&name, ids.collect(), &all.judges)
@@ -467,7 +590,7 @@ impl<'a> Rows<'a> {
             weights: None,
             first_text_weight: None,
         };
-        (battles, bodies)
+        Ok((battles, bodies))
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write as _},
 };
 
-use agon_dataset::InputReport;
+use agon_dataset::{Aliases, InputReport};
 use agon_store::Store;
 use anyhow::{Context as _, anyhow};
 
@@ -32,6 +32,7 @@ pub(super) fn read(
     args: &InputArgs,
     which: StoreVotes,
     settings: &Settings,
+    aliases: Option<&Aliases>,
 ) -> Result<(Votes, InputReport, InputBody), CommandError> {
     if let Some(column) = settings
         .weights
@@ -47,6 +48,7 @@ pub(super) fn read(
         imported: which != StoreVotes::Live,
         source: args.source.clone(),
         keep_flagged: args.keep_flagged,
+        aliases: aliases.cloned(),
     };
     let config = load_config(global)?;
     let folder = &config.data_dir;
@@ -60,20 +62,21 @@ pub(super) fn read(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let (votes, input) = runtime.block_on(async {
+    let stored = runtime.block_on(async {
         let store = Store::open(folder)
             .await
             .with_context(|| format!("cannot open the data folder `{}`", folder.display()))?;
-        let votes = stored_votes(&store, &selection, settings).await?;
+        let stored = stored_votes(&store, &selection, settings).await?;
         store.close().await;
-        Ok::<_, CommandError>(votes)
+        Ok::<_, CommandError>(stored)
     })?;
     let report = InputReport {
-        rows: input.rows,
-        kept: input.kept,
+        rows: stored.input.rows,
+        kept: stored.input.kept,
+        n_renamed: stored.n_renamed,
         ..InputReport::default()
     };
-    Ok((votes, report, input))
+    Ok((stored.votes, report, stored.input))
 }
 
 /// Says on standard error which votes cleaning leaves out, by rule; those that reading rejects are told by the report.

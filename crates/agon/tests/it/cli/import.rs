@@ -7,6 +7,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use agon::app::{images::ImagePool, import::normalised_image};
+use agon_content::image::ImageLimits;
 use agon_domain::Winner;
 use agon_store::{Store, imported_battle_id};
 use serde_json::{Value, json};
@@ -304,8 +306,8 @@ fn a_second_copy_of_a_battle_is_refused_and_counted() {
     assert_eq!(one["leaderboards"], before["leaderboards"]);
 }
 
-#[tokio::test]
-async fn pictures_are_kept_normalised_and_whoever_voted_is_not_named() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_are_shown_normalised_and_whoever_voted_is_not_named() {
     let logs = logs();
     let imported = json(&logs.import(&["--json"]));
     let n_images = imported["images"].as_u64().unwrap();
@@ -316,6 +318,8 @@ async fn pictures_are_kept_normalised_and_whoever_voted_is_not_named() {
     assert!(n_images > 40 && n_missing > 0 && n_broken > 0, "{imported}");
     let store = Store::open(&logs.path("data")).await.unwrap();
     let mut judges = std::collections::HashSet::new();
+    let pool = ImagePool::new(1, ImageLimits::default());
+    let now = jiff::Timestamp::UNIX_EPOCH;
     for row in 0..90_usize {
         let id = imported_battle_id("import", &format!("{row:031x}0"));
         let found = store.imported_battle(id).await.unwrap().unwrap();
@@ -324,8 +328,9 @@ async fn pictures_are_kept_normalised_and_whoever_voted_is_not_named() {
         judges.insert(found.battle.judge.unwrap());
         let picture = &found.battle.images[0];
         let reference = picture.reference.clone().unwrap();
-        if let Ok(id) = &picture.image {
-            let stored = store.image(*id).await.unwrap().unwrap();
+        if let Ok(kept) = &picture.image {
+            let shown = normalised_image(&store, &pool, *kept, now).await;
+            let stored = shown.unwrap();
             let n = stored.meta.legacy_md5.unwrap()[15];
             assert_eq!(reference, md5(usize::from(n)));
             assert_eq!(stored.meta.width, 8 + u32::from(n));
