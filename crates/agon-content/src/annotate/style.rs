@@ -34,6 +34,7 @@
 mod commonmark;
 mod compat;
 mod conversation;
+mod marks;
 mod text;
 
 use agon_domain::{Battle, Side, StyleFeatures};
