@@ -81,6 +81,10 @@ impl Client {
         self.certificates_problem.as_deref()
     }
 
+    pub(crate) fn get(&self, url: reqwest::Url) -> reqwest::RequestBuilder {
+        self.http.get(url)
+    }
+
     pub(crate) fn post(&self, url: reqwest::Url) -> reqwest::RequestBuilder {
         self.http.post(url)
     }

@@ -34,6 +34,7 @@ pub mod limit;
 pub mod openai;
 mod redaction;
 pub mod request;
+pub mod screening;
 pub mod scripted;
 mod sse;
 

@@ -5,7 +5,7 @@
 mod breaker;
 mod decode;
 mod exchange;
-mod fault;
+pub(crate) mod fault;
 
 use std::sync::{
     Arc,

@@ -198,7 +198,7 @@ fn prose(body: &[u8]) -> String {
 /// How long the headers of an answer ask to wait.
 ///
 /// `retry-after-ms`, else `retry-after` in seconds or as a date, which is read against the answer's own `date`, so that no clock is needed.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
         return Duration::try_from_secs_f64(ms / 1000.0).ok();

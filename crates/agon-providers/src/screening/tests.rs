@@ -1,0 +1,1 @@
+//! Tests of screening services against doubles on real sockets.
