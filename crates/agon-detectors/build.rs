@@ -65,7 +65,12 @@ fn in_registry(home: &Path) -> Vec<PathBuf> {
 /// Where cargo says the crate is, without any connection.
 fn from_metadata() -> Option<PathBuf> {
     let output = Command::new(env::var_os("CARGO")?)
-        .args(["metadata", "--format-version=1", "--offline", "--filter-platform"])
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--offline",
+            "--filter-platform",
+        ])
         .arg(env::var_os("TARGET")?)
         .output()
         .ok()?;

@@ -19,5 +19,6 @@ pub mod detect;
 mod hexadecimal;
 pub mod image;
 pub mod known_image;
+pub mod moderation;
 pub mod perceptual_hash;
 pub mod question;

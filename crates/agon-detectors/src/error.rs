@@ -87,7 +87,9 @@ pub enum Error {
         detail: String,
     },
     /// The model of the detector that needs no file was not found when this program was built.
-    #[error("this program was built without the face detector that needs no file; install CenterFace")]
+    #[error(
+        "this program was built without the face detector that needs no file; install CenterFace"
+    )]
     NotBuiltIn,
     /// A threshold is no score.
     #[error("the threshold `{name}` is `{value}`; accepted are numbers from 0 to 1")]

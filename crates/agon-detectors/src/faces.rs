@@ -39,6 +39,16 @@ impl Default for FaceOptions {
     }
 }
 
+impl FaceOptions {
+    /// Two looks, at 736 and 1,472 pixels: finds faces of half the size in five times the time. For what is going to be published.
+    pub fn thorough() -> Self {
+        Self {
+            threshold: None,
+            sides_px: vec![736, 1_472],
+        }
+    }
+}
+
 /// A face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Face {
@@ -123,8 +133,7 @@ impl Faces {
             Engine::CenterFace(engine) => engine.faces(picture),
             Engine::Seeta(engine) => engine.faces(picture),
         };
-        let found =
-            found.map_err(|detail| internal(&self.identity, self.screens_for(), detail))?;
+        let found = found.map_err(|detail| internal(&self.identity, self.screens_for(), detail))?;
         Ok(boxes::without_overlaps(found)
             .into_iter()
             .filter_map(|found| {

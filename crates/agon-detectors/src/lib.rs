@@ -2,17 +2,24 @@
 //!
 //! Weights come from files that the operator fetched; nothing here opens a connection.
 
+pub mod codes;
 mod error;
 pub mod faces;
 mod failure;
+mod grey;
 mod network;
-mod onnx_dims;
 pub mod ocr;
+mod onnx_dims;
 pub mod open_nsfw;
+pub mod picture_pii;
+pub mod redaction;
 pub mod weights;
 
+pub use codes::{Code, read_codes};
 pub use error::Error;
 pub use faces::{Face, FaceOptions, Faces};
 pub use network::Runtime;
-pub use ocr::{CharPlace, Ocr, TextLine};
+pub use ocr::{CharPlace, Ocr, PictureText, TextLine, UnreadLine};
 pub use open_nsfw::{OpenNsfw, OpenNsfwOptions};
+pub use picture_pii::{PiiInPicture, Redaction};
+pub use redaction::redact;

@@ -100,8 +100,11 @@ impl Network {
         };
         // The runtime is other people's code, and one picture must not take the process with it.
         let values = catch_unwind(AssertUnwindSafe(|| {
-            self.model
-                .run(vec![(self.input, input.into())], &ids, Some(self.options.clone()))
+            self.model.run(
+                vec![(self.input, input.into())],
+                &ids,
+                Some(self.options.clone()),
+            )
         }))
         .map_err(|_| named(&"the runtime panicked"))?
         .map_err(|error| named(&error))?;

@@ -1,10 +1,10 @@
 //! Text in pictures: PP-OCR finds lines, another network reads each of them.
 //!
-//! 1. **Lines** ([`regions`]): a network marks where text is; each marked area becomes a rectangle, turned as the text is.
-//! 2. **Strips** ([`strip`]): each rectangle is cut out and laid level.
+//! 1. **Lines** (`regions.rs`): a network marks where text is; each marked area becomes a rectangle, turned as the text is.
+//! 2. **Strips** (`strip.rs`): each rectangle is cut out and laid level.
 //! 3. **Direction**: strips that stand upright are turned by a quarter, and a small network tells whether a strip is upside down. A strip that reads badly is read the other way round too, and the better reading stays.
-//! 4. **Reading** ([`reading`]): a network gives a character or none for each column of the strip.
-//! 5. **Order** ([`layout`]): rows from the top, in each from the left.
+//! 4. **Reading** (`reading.rs`): a network gives a character or none for each column of the strip.
+//! 5. **Order** (`layout.rs`): rows from the top, in each from the left.
 //!
 //! Each character keeps its place in the picture, so that a part of a text can be found and painted over.
 
@@ -21,16 +21,31 @@ use agon_domain::{DetectorFailure, DetectorIdentity, FindingKind, PixelBox};
 use crate::{Error, Runtime, failure::internal, network::Network, weights};
 
 pub use layout::columns;
+pub(crate) use layout::is_same_row;
+#[cfg(test)]
+pub(crate) use layout::tests::line;
 pub use strip::Corners;
 
-/// Longest side, in pixels, that lines are looked for in. Longer ones find smaller text, and the time grows with their square.
-const SIDE_MAX_PX: u32 = 1_280;
+/// Longest side, in pixels, that lines are looked for in at first. Longer ones find smaller text, and the time grows with their square.
+const SIDE_PX: u32 = 960;
+
+/// Where there is small text, lines are looked for once more in the picture at this size.
+const SIDE_FINE_PX: u32 = 1_920;
+
+/// Lines of fewer pixels than this, as they were looked at, are small: those that are smaller still may not have been found.
+const SMALL_PX: f32 = 16.0;
 
 /// Most lines that are read in one picture: the largest ones. A page of a book has about 50.
 const LINES_MAX: usize = 400;
 
 /// Readings below this are noise: patterns that look like writing.
 const SCORE_MIN: f32 = 0.5;
+
+/// A line of which less was read than this is told of as unread.
+const SHARE_READ_MIN: f32 = 0.5;
+
+/// Fewest characters that a line has room for, in each stretch as long as the line is high, which is with some room above and below.
+const CHARS_PER_HEIGHT: f32 = 0.6;
 
 /// A reading from this on is not tried the other way round.
 const SCORE_SURE: f32 = 0.85;
@@ -46,6 +61,8 @@ pub struct TextLine {
     pub corners: Corners,
     /// The upright rectangle around it.
     pub place: PixelBox,
+    /// The same as `place`, turned together with all other lines so that most of them are level: order and columns are told by it.
+    pub level_place: PixelBox,
     /// Where each character of the text begins in it, in bytes, and where it is in the picture.
     pub chars: Vec<CharPlace>,
 }
@@ -75,6 +92,24 @@ impl TextLine {
             .map(|(character, _)| character.place)
             .reduce(around)
     }
+}
+
+/// All text of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PictureText {
+    /// The lines that were read, in reading order.
+    pub lines: Vec<TextLine>,
+    /// Where something looks like a line of text and was not read, or in small part only: another script, handwriting, or a pattern that is no text.
+    pub unread: Vec<UnreadLine>,
+}
+
+/// Something like a line of text that was not read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnreadLine {
+    /// The upright rectangle around it.
+    pub place: PixelBox,
+    /// How much of it is unread, from 0.5 to 0.99.
+    pub score: f64,
 }
 
 /// The smallest rectangle that holds both.
@@ -124,13 +159,36 @@ impl Ocr {
     ///
     /// A failure when a network does not run.
     pub fn read_text(&self, picture: &Pixels) -> Result<Vec<TextLine>, DetectorFailure> {
-        self.read(picture)
+        self.read(picture).map(|text| text.lines)
+    }
+
+    /// All lines of text, and where there is something like text that was not read.
+    ///
+    /// # Errors
+    ///
+    /// A failure when a network does not run.
+    pub fn read(&self, picture: &Pixels) -> Result<PictureText, DetectorFailure> {
+        self.read_regions(picture)
             .map_err(|detail| internal(&self.identity, &[FindingKind::PiiImage], detail))
     }
 
-    fn read(&self, picture: &Pixels) -> Result<Vec<TextLine>, String> {
-        let mut lines = Vec::new();
-        let mut regions = regions::find(&self.detection, picture, SIDE_MAX_PX)?;
+    /// Where text is. A second, finer look is taken only where the first one saw small text, as most pictures have none.
+    fn regions(&self, picture: &Pixels) -> Result<Vec<Corners>, String> {
+        let regions = regions::find(&self.detection, picture, SIDE_PX)?;
+        let longest = picture.width_px().max(picture.height_px());
+        let small = SMALL_PX * longest as f32 / SIDE_PX as f32;
+        let is_small = |corners: &Corners| corners.width().min(corners.height()) < small;
+        if longest > SIDE_PX && regions.iter().any(is_small) {
+            regions::find(&self.detection, picture, SIDE_FINE_PX)
+        } else {
+            Ok(regions)
+        }
+    }
+
+    fn read_regions(&self, picture: &Pixels) -> Result<PictureText, String> {
+        let size = (picture.width_px(), picture.height_px());
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
+        let mut regions = self.regions(picture)?;
         if regions.len() > LINES_MAX {
             regions.sort_by(|left, right| right.area().total_cmp(&left.area()));
             regions.truncate(LINES_MAX);
@@ -158,12 +216,35 @@ impl Ocr {
                 }
             }
             let (reading, corners) = best;
+            let share_read = share_read(&reading, &corners);
+            if share_read < SHARE_READ_MIN
+                && let Some(place) = corners.around(size)
+            {
+                unread.push(UnreadLine {
+                    place,
+                    score: f64::from(1.0 - share_read).min(0.99),
+                });
+            }
             if reading.score >= SCORE_MIN {
                 lines.extend(placed(&reading, corners, picture));
             }
         }
-        Ok(layout::in_reading_order(lines))
+        Ok(PictureText {
+            lines: layout::in_reading_order(lines, size),
+            unread,
+        })
     }
+}
+
+/// How much of a line was read, from 0 to 1: the score, less when there are fewer characters than fit in.
+fn share_read(reading: &reading::Reading, corners: &Corners) -> f32 {
+    let n_chars = reading
+        .chars
+        .iter()
+        .filter(|character| !character.text.trim().is_empty())
+        .count();
+    let room = (corners.width() / corners.height().max(1.0) * CHARS_PER_HEIGHT).max(1.0);
+    reading.score * (n_chars as f32 / room).min(1.0)
 }
 
 /// A reading with places in the picture. `None` if it says nothing.
@@ -180,11 +261,13 @@ fn placed(reading: &reading::Reading, corners: Corners, picture: &Pixels) -> Opt
         text.push_str(&character.text);
     }
     (!text.trim().is_empty()).then_some(())?;
+    let place = corners.around(size)?;
     Some(TextLine {
         text,
         score: f64::from(reading.score).clamp(0.0, 1.0),
         corners,
-        place: corners.around(size)?,
+        place,
+        level_place: place,
         chars,
     })
 }

@@ -83,11 +83,19 @@ fn freed_graph(model: &[u8], graph: Range<usize>) -> Result<Vec<u8>, NotOnnx> {
             (INPUT, Some(payload)) => {
                 let name = bytes_of(model, payload.clone(), VALUE_NAME)?;
                 if name.is_none_or(|name| !initialisers.contains(&name)) {
-                    put(&mut freed, INPUT, &freed_value(model, payload, &TO_SHAPE, &INPUT_SIDES)?);
+                    put(
+                        &mut freed,
+                        INPUT,
+                        &freed_value(model, payload, &TO_SHAPE, &INPUT_SIDES)?,
+                    );
                 }
             }
             (OUTPUT, Some(payload)) => {
-                put(&mut freed, OUTPUT, &freed_value(model, payload, &TO_SHAPE, &OUTPUT_SIDES)?);
+                put(
+                    &mut freed,
+                    OUTPUT,
+                    &freed_value(model, payload, &TO_SHAPE, &OUTPUT_SIDES)?,
+                );
             }
             _ => freed.extend_from_slice(&model[field.whole]),
         }
@@ -117,11 +125,7 @@ fn freed_value(
     Ok(freed)
 }
 
-fn freed_shape(
-    model: &[u8],
-    shape: Range<usize>,
-    names: &[&str; 4],
-) -> Result<Vec<u8>, NotOnnx> {
+fn freed_shape(model: &[u8], shape: Range<usize>, names: &[&str; 4]) -> Result<Vec<u8>, NotOnnx> {
     let mut freed = Vec::with_capacity(shape.len() + 32);
     let mut n_dims = 0;
     for field in fields(model, shape)? {
@@ -141,11 +145,7 @@ fn freed_shape(
 }
 
 /// The last length-delimited field of this number in a message.
-fn bytes_of(
-    model: &[u8],
-    message: Range<usize>,
-    number: u32,
-) -> Result<Option<&[u8]>, NotOnnx> {
+fn bytes_of(model: &[u8], message: Range<usize>, number: u32) -> Result<Option<&[u8]>, NotOnnx> {
     Ok(fields(model, message)?
         .into_iter()
         .filter(|field| field.number == number)
@@ -161,7 +161,8 @@ fn fields(model: &[u8], message: Range<usize>) -> Result<Vec<Field>, NotOnnx> {
     while at < message.end {
         let start = at;
         let key = varint(model, &mut at, message.end)?;
-        let number = u32::try_from(key >> 3).map_err(|_| NotOnnx("a field number too large", start))?;
+        let number =
+            u32::try_from(key >> 3).map_err(|_| NotOnnx("a field number too large", start))?;
         let n_bytes = match key & 7 {
             0 => {
                 varint(model, &mut at, message.end)?;
@@ -264,12 +265,18 @@ mod tests {
         assert_eq!(freed[..2], [0x08, 0x03]);
         assert!(has(&freed, b"node"));
         assert!(has(&freed, b"height") && has(&freed, b"width") && has(&freed, b"batch"));
-        assert!(has(&freed, &[DIM as u8 * 8 + 2, 2, 0x08, 3]), "channels stay");
+        assert!(
+            has(&freed, &[DIM as u8 * 8 + 2, 2, 0x08, 3]),
+            "channels stay"
+        );
         assert!(!has(&freed, &[0x08, 32]), "no fixed side is left");
         assert!(!has(&freed, b"between"));
         // The initialiser is left, the input of its name is not.
         assert_eq!(
-            freed.windows(6).filter(|window| *window == b"weight").count(),
+            freed
+                .windows(6)
+                .filter(|window| *window == b"weight")
+                .count(),
             1
         );
         assert_eq!(with_free_size(&freed).unwrap(), freed);
@@ -289,7 +296,12 @@ mod tests {
                 drop(with_free_size(&changed));
             }
         }
-        assert!(with_free_size(&[0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]).is_err());
+        assert!(
+            with_free_size(&[
+                0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f
+            ])
+            .is_err()
+        );
         assert!(with_free_size(&[0x80; 40]).is_err());
     }
 }

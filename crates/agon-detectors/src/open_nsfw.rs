@@ -1,7 +1,7 @@
 //! Pornographic pictures, by Yahoo's `open_nsfw` network.
 //!
 //! One number says how likely the picture is pornographic; drawings, violence and the age of persons are not what it knows.
-//! The steps before the network are those of the package that publishes it: scaled to 256 × 256, the middle 224 × 224 cut out, saved as JPEG and loaded again ([`jpeg_loss`]), blue first, minus the means of the training set.
+//! The steps before the network are those of the package that publishes it: scaled to 256 × 256, the middle 224 × 224 cut out, saved as JPEG and loaded again (`jpeg_loss.rs`), blue first, minus the means of the training set.
 
 mod jpeg_loss;
 
@@ -13,10 +13,7 @@ use agon_domain::{
 };
 
 use crate::{
-    Error, Runtime,
-    error::checked_threshold,
-    failure::internal,
-    network::Network,
+    Error, Runtime, error::checked_threshold, failure::internal, network::Network,
     weights::OPEN_NSFW,
 };
 
@@ -66,11 +63,7 @@ impl OpenNsfw {
     /// # Errors
     ///
     /// [`Error::Absent`] if it is not installed, or what is wrong with the file or the options.
-    pub fn load(
-        folder: &Path,
-        runtime: &Runtime,
-        options: OpenNsfwOptions,
-    ) -> Result<Self, Error> {
+    pub fn load(folder: &Path, runtime: &Runtime, options: OpenNsfwOptions) -> Result<Self, Error> {
         checked_threshold("threshold", options.threshold)?;
         if let Some(threshold) = options.review_threshold {
             checked_threshold("review_threshold", threshold)?;

@@ -2,12 +2,20 @@
 //!
 //! `AGON_TEST_DETECTORS` names a folder that `scripts/fetch-detectors` filled, and `AGON_TESTDATA` the further test data; where one is absent, the tests that need it say so and pass.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "clippy takes helpers of integration tests for shipped code"
+)]
+
 #[path = "models/faces.rs"]
 mod faces;
 #[path = "models/nsfw.rs"]
 mod nsfw;
 #[path = "models/ocr.rs"]
 mod ocr;
+#[path = "models/pii.rs"]
+mod pii;
 
 use std::{
     fs,

@@ -313,4 +313,4 @@ fn wire_message(message: &Message) -> WireMessage<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -8,6 +8,7 @@ pub mod annotate;
 pub mod check;
 pub mod compare;
 pub mod import;
+pub mod quarantine;
 pub mod rank;
 pub mod unpack;
 
@@ -15,6 +16,7 @@ pub use annotate::{AnnotateArgs, AnnotateCommand, EvaluateArgs};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use import::ImportArgs;
+pub use quarantine::{QuarantineArgs, QuarantineCommand};
 pub use rank::RankArgs;
 pub use unpack::UnpackArgs;
 
@@ -70,6 +72,8 @@ pub enum Command {
     Annotate(Box<AnnotateArgs>),
     /// Write the arena's votes as a dataset in the VisionArena-Battle schema
     Release(ReleaseArgs),
+    /// Sealed cases: list, open by two people, report, destroy after their time
+    Quarantine(Box<QuarantineArgs>),
 }
 
 /// `agon serve`.
@@ -89,7 +93,7 @@ pub struct ReleaseArgs {
     /// Folder to write, which must be empty or absent
     #[arg(long, short, value_name = "FOLDER", required = true)]
     pub output: PathBuf,
-    /// Release although no detector has screened the content; the card says so
+    /// Release battles too that were not looked at for everything that has to be looked for; the card says so
     #[arg(long)]
     pub allow_unscreened: bool,
     /// Replace the release that is in the folder

@@ -7,6 +7,7 @@ mod cleaning;
 pub mod import;
 mod outputs;
 mod progress;
+pub mod quarantine;
 pub mod rank;
 pub mod release;
 pub mod serve;
@@ -29,5 +30,6 @@ pub fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Import(args) => import::run(&cli.global, &args),
         Command::Annotate(args) => annotate::run(&cli.global, &args),
         Command::Release(args) => release::run(&cli.global, args),
+        Command::Quarantine(args) => quarantine::run(&cli.global, &args.command),
     }
 }

@@ -17,7 +17,7 @@
 //! A model that describes itself without a name ("made by the company behind Android"), spells it backwards, or puts it into a picture is not found.
 //! A passage in quotation marks is taken for somebody else's words, unless the answer begins with it.
 
-mod fold;
+pub(crate) mod fold;
 mod names;
 mod patterns;
 

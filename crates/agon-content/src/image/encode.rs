@@ -94,7 +94,10 @@ pub(super) fn encode(
 /// All pixels as they are, as PNG if they have few colours or that is not larger, and as JPEG otherwise. `None` if an encoder fails.
 pub(super) fn encode_unchanged(pixels: &RgbImage) -> Option<(Vec<u8>, MediaType)> {
     if has_few_colours(pixels) {
-        return Some((encode_png(pixels, CompressionType::Default)?, MediaType::Png));
+        return Some((
+            encode_png(pixels, CompressionType::Default)?,
+            MediaType::Png,
+        ));
     }
     let jpeg = encode_jpeg(pixels)?;
     let png = encode_png(pixels, CompressionType::Fast)?;

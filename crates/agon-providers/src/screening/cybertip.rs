@@ -199,6 +199,17 @@ pub struct Report {
     pub additional_info: Option<String>,
 }
 
+impl Report {
+    /// The document that opens it, as [`Cybertip::submit`] sends it.
+    ///
+    /// # Errors
+    ///
+    /// A failure for a text that XML cannot hold.
+    pub fn document(&self) -> Result<String, Failure> {
+        xml::report(self).map_err(|detail| wrong(Step::Submit, detail))
+    }
+}
+
 /// What is said of an attached file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDetails {
@@ -222,6 +233,17 @@ pub struct FileDetails {
     pub ip_capture: Option<IpCapture>,
     /// Anything else that helps.
     pub additional_info: Option<String>,
+}
+
+impl FileDetails {
+    /// The document that describes it, as [`Cybertip::describe`] sends it.
+    ///
+    /// # Errors
+    ///
+    /// A failure for a text that XML cannot hold.
+    pub fn document(&self) -> Result<String, Failure> {
+        xml::file_details(self).map_err(|detail| wrong(Step::FileInfo, detail))
+    }
 }
 
 /// An attached file.

@@ -6,7 +6,7 @@
 //! Nothing in here is logged, and no type here shows what it holds.
 
 mod evidence;
-mod report;
+pub mod report;
 
 use std::fmt;
 
@@ -17,7 +17,6 @@ use crate::config::Config;
 
 pub use age::x25519::{Identity, Recipient};
 pub use evidence::{Evidence, EvidenceMatch, Found};
-pub use report::{ReportError, Reporter, prepare};
 
 /// What a sealed file starts with; the number is the version of its form.
 const MAGIC: &str = "agon-sealed-case-1";

@@ -10,6 +10,7 @@
 //! A screener needs neither a store nor HTTP. With a store, it remembers the answers of detectors of pictures and of services by content, detector and version, so that nothing is asked twice, not even after a restart.
 //! Thresholds of the configuration are applied to remembered answers when they are read, so that a new threshold judges old scores.
 
+mod asking;
 pub mod build;
 mod coverage;
 pub mod gate;
@@ -18,6 +19,7 @@ mod picture;
 pub mod redact;
 pub mod refusals;
 mod remote;
+mod services;
 mod text;
 
 use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -28,15 +30,17 @@ use agon_domain::{
     FindingKind, Policy, Purpose, Screening,
 };
 use agon_store::{ContentKey, Disposition, Store};
-use futures_util::{FutureExt as _, future::join_all};
+use futures_util::FutureExt as _;
 use tokio::{sync::Semaphore, time::timeout};
 
 use crate::config::{Config, ScreeningConfig, ScreeningSettings, screening::RulePlace};
 
+use asking::Asking;
+
 pub use coverage::{Coverage, KindCoverage, Standing};
 pub use known::KnownImageLists;
 pub use picture::{OriginalHashes, PictureContent};
-pub use remote::{Answer, ScreeningService, ServiceFuture};
+pub use remote::{Answer, KnownService, ScreeningService, ServiceFuture};
 pub use text::{PersonalData, TextDetector};
 
 /// Who looks.
@@ -184,127 +188,57 @@ impl Screener {
         Some(lists.find(&picture.fingerprints, self.inner.clock.now().as_second()))
     }
 
-    /// What all detectors say of a picture.
+    /// What all detectors say of a picture, for chats and releases.
     ///
     /// Ends within the configured limits, whatever detectors do.
     pub async fn screen_picture(&self, picture: &PictureContent) -> Screening {
-        let mut screening = self.known_image(picture).await;
+        self.screen_picture_for(picture, &Purpose::ALL).await
+    }
+
+    /// The same by the detectors alone whose kinds are acted on for these purposes.
+    pub async fn screen_picture_for(
+        &self,
+        picture: &PictureContent,
+        purposes: &[Purpose],
+    ) -> Screening {
+        let asking = Asking {
+            screener: self,
+            purposes,
+        };
+        let mut screening = asking.known_image(picture).await;
         let is_known = screening
             .findings
             .iter()
             .any(|finding| finding.kind == FindingKind::KnownImage && finding.counts());
-        let is_unsure = !screening.failures.is_empty() && self.needs(FindingKind::KnownImage);
+        let is_unsure = !screening.failures.is_empty() && asking.needs(FindingKind::KnownImage);
         if !is_known && !is_unsure {
-            screening.merge(self.ask_local_pictures(picture).await);
-            screening.merge(self.ask_picture_services(picture, false).await);
-            self.name_missing(&mut screening, true);
+            screening.merge(asking.local_pictures(picture).await);
+            screening.merge(asking.picture_services(picture, false).await);
+            asking.name_missing(&mut screening, true);
         }
         self.finish(screening)
     }
 
-    /// What all detectors say of a text. `language` is its ISO 639-1 code, where it is known.
+    /// What all detectors say of a text, for chats and releases. `language` is its ISO 639-1 code, where it is known.
     pub async fn screen_text(&self, text: &str, language: Option<&str>) -> Screening {
-        let mut screening = self.ask_local_texts(text, language).await;
-        screening.merge(self.ask_text_services(text, language).await);
-        self.name_missing(&mut screening, false);
+        self.screen_text_for(text, language, &Purpose::ALL).await
+    }
+
+    /// The same by the detectors alone whose kinds are acted on for these purposes.
+    pub async fn screen_text_for(
+        &self,
+        text: &str,
+        language: Option<&str>,
+        purposes: &[Purpose],
+    ) -> Screening {
+        let asking = Asking {
+            screener: self,
+            purposes,
+        };
+        let mut screening = asking.local_texts(text, language).await;
+        screening.merge(asking.text_services(text, language).await);
+        asking.name_missing(&mut screening, false);
         self.finish(screening)
-    }
-
-    /// Whether anybody wants to know of this kind.
-    fn wants(&self, kind: FindingKind) -> bool {
-        [&self.inner.chat, &self.inner.release]
-            .iter()
-            .any(|policy| policy.strongest(kind) > Action::Off)
-    }
-
-    /// Whether silence about this kind leaves content undecided for some purpose.
-    fn needs(&self, kind: FindingKind) -> bool {
-        [&self.inner.chat, &self.inner.release]
-            .iter()
-            .any(|policy| policy.strongest(kind).needs_an_answer())
-    }
-
-    fn wants_any(&self, kinds: &[FindingKind]) -> bool {
-        kinds.iter().any(|kind| self.wants(*kind))
-    }
-
-    /// The lists here, then hash services. Known is answered for only when all of them answered.
-    async fn known_image(&self, picture: &PictureContent) -> Screening {
-        let mut screening = Screening::default();
-        if !self.wants(FindingKind::KnownImage) {
-            return screening;
-        }
-        if let Some(lists) = &self.inner.detectors.known_images {
-            let answer = lists.answer(
-                &picture.fingerprints,
-                self.inner.clock.now().as_second(),
-                self.inner.allows_structureless,
-            );
-            let is_known = answer.as_ref().is_ok_and(|found| !found.is_empty());
-            screening.add(lists.identity(), &[FindingKind::KnownImage], answer);
-            if is_known {
-                return screening;
-            }
-        }
-        screening.merge(self.ask_picture_services(picture, true).await);
-        if !screening.failures.is_empty() {
-            for (_, kinds) in &mut screening.answered {
-                kinds.retain(|kind| *kind != FindingKind::KnownImage);
-            }
-        }
-        screening
-    }
-
-    async fn ask_local_pictures(&self, picture: &PictureContent) -> Screening {
-        let wanted: Vec<_> = self
-            .inner
-            .detectors
-            .pictures
-            .iter()
-            .filter(|detector| self.wants_any(detector.screens_for()))
-            .collect();
-        let mut screening = Screening::default();
-        let mut asked = Vec::new();
-        for detector in wanted {
-            match self
-                .remembered(ContentKey::picture(picture.sha256), detector.identity())
-                .await
-            {
-                Some(findings) => {
-                    screening.add(detector.identity(), detector.screens_for(), Ok(findings));
-                }
-                None => asked.push(detector),
-            }
-        }
-        if asked.is_empty() {
-            return screening;
-        }
-        let bytes = picture.bytes.clone();
-        let pixels = self
-            .in_pool(&self.inner.pictures_pool, move || {
-                agon_content::image::decode_normalised(&bytes)
-                    .map(Arc::new)
-                    .map_err(|error| (DetectorFailureKind::Internal, error.to_string()))
-            })
-            .await;
-        let answers = join_all(asked.iter().map(|detector| async {
-            let answer = match &pixels {
-                Ok(pixels) => self.ask_local_picture(detector, pixels).await,
-                Err(failure) => Err(failure.clone()),
-            };
-            checked(detector.identity(), detector.screens_for(), answer)
-        }))
-        .await;
-        for (detector, answer) in asked.into_iter().zip(answers) {
-            self.remember(
-                ContentKey::picture(picture.sha256),
-                detector.identity(),
-                &answer,
-            )
-            .await;
-            screening.add(detector.identity(), detector.screens_for(), answer);
-        }
-        screening
     }
 
     async fn ask_local_picture(
@@ -319,74 +253,6 @@ impl Screener {
                 .map_err(|failure| (failure.kind, failure.detail))
         })
         .await
-    }
-
-    /// Asks the services that look at pictures: those that know hashes (`known` is true), or the others.
-    async fn ask_picture_services(&self, picture: &PictureContent, known: bool) -> Screening {
-        let services = self.inner.detectors.services.iter().filter(|service| {
-            let kinds = service.picture_kinds();
-            kinds.contains(&FindingKind::KnownImage) == known && self.wants_any(kinds)
-        });
-        let answers = services.map(|service| async move {
-            let content = ContentKey::picture(picture.sha256);
-            let kinds = service.picture_kinds();
-            let answer = self
-                .ask_service(content, service, kinds, service.screen_picture(picture))
-                .await;
-            (service, kinds, answer)
-        });
-        gathered(join_all(answers).await)
-    }
-
-    async fn ask_local_texts(&self, text: &str, language: Option<&str>) -> Screening {
-        let wanted = self
-            .inner
-            .detectors
-            .texts
-            .iter()
-            .filter(|detector| self.wants_any(detector.screens_for()));
-        let shared: Arc<str> = Arc::from(text);
-        let answers = join_all(wanted.map(|detector| {
-            let (asked, text) = (Arc::clone(detector), Arc::clone(&shared));
-            let language = language.map(str::to_owned);
-            async move {
-                // Not remembered: reading a text again is quicker than asking the store.
-                let answer = self
-                    .in_pool(&self.inner.texts_pool, move || {
-                        asked
-                            .find(&text, language.as_deref())
-                            .map_err(|failure| (failure.kind, failure.detail))
-                    })
-                    .await;
-                let answer = checked(detector.identity(), detector.screens_for(), answer);
-                (detector, answer)
-            }
-        }))
-        .await;
-        let mut screening = Screening::default();
-        for (detector, answer) in answers {
-            screening.add(detector.identity(), detector.screens_for(), answer);
-        }
-        screening
-    }
-
-    async fn ask_text_services(&self, text: &str, language: Option<&str>) -> Screening {
-        let services = self
-            .inner
-            .detectors
-            .services
-            .iter()
-            .filter(|service| self.wants_any(service.text_kinds()));
-        let sha256 = text_sha256(text);
-        let answers = services.map(|service| async move {
-            let content = ContentKey::text(sha256, language);
-            let kinds = service.text_kinds();
-            let answer = self
-                .ask_service(content, service, kinds, service.screen_text(text, language))
-                .await;
-            (service, kinds, answer)
-        });
-        gathered(join_all(answers).await)
     }
 
     /// A service's answer, remembered or fresh, within its time.
@@ -441,20 +307,6 @@ impl Screener {
         timeout(limit, running)
             .await
             .unwrap_or_else(|_| Err(timed_out(limit)))
-    }
-
-    /// Adds a failure for every kind that has to be answered for and that nobody looks for.
-    fn name_missing(&self, screening: &mut Screening, about_pictures: bool) {
-        for kind in self.inner.coverage.missing() {
-            if kind.is_about_pictures() == about_pictures {
-                screening.failures.push(DetectorFailure {
-                    detector: DetectorIdentity::new(kind.as_str().replace('_', "-"), "none"),
-                    screens_for: vec![kind],
-                    kind: DetectorFailureKind::NotInstalled,
-                    detail: format!("nothing that is installed or configured looks for `{kind}`"),
-                });
-            }
-        }
     }
 
     /// Applies the configured thresholds, and counts.
@@ -610,7 +462,8 @@ fn checked(
     let answer = answer.and_then(|findings| {
         let makes_sense = findings.iter().all(|finding| {
             (0.0..=1.0).contains(&finding.score)
-                && (0.0..=1.0).contains(&finding.threshold)
+                // Above 1 is allowed: such findings are kept and decide nothing.
+                && finding.threshold.ge(&0.0)
                 && screens_for.contains(&finding.kind)
         });
         if makes_sense {
@@ -628,14 +481,6 @@ fn checked(
         kind,
         detail,
     })
-}
-
-fn gathered(answers: Vec<(&Arc<dyn ScreeningService>, &[FindingKind], Answer)>) -> Screening {
-    let mut screening = Screening::default();
-    for (service, kinds, answer) in answers {
-        screening.add(service.identity(), kinds, answer);
-    }
-    screening
 }
 
 fn panicked() -> (DetectorFailureKind, String) {

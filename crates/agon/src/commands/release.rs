@@ -1,12 +1,14 @@
 //! `agon release`: the store's votes as a dataset folder.
 
-use std::{fs, io::Write as _, path::Path};
+mod screened;
+
+use std::{fs, io::Write as _, path::Path, sync::Arc};
 
 use agon_dataset::{
     Error, Label, Licence, Record, ReleaseImage, ReleaseOptions, ReleaseSummary, ReleaseWriter,
-    RowLabels, Unpublishable,
+    RowLabels, Screening, Unpublishable,
 };
-use agon_domain::{Battle, Clock as _, SystemClock, Winner};
+use agon_domain::{Battle, Clock as _, Purpose, SystemClock, Winner};
 use agon_store::{Annotation, Store};
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
@@ -15,6 +17,7 @@ use crate::{
     app::{
         annotation::{self, Tools, stored},
         providers, pseudonym,
+        screening::{Screener, Standing},
     },
     cli::{GlobalArgs, ReleaseArgs},
     commands::{
@@ -26,6 +29,8 @@ use crate::{
     telemetry,
 };
 
+use screened::{Admitted, LeftOut, ReleaseScreening};
+
 /// How many battles are held in memory at a time.
 const PAGE_BATTLES: u32 = 64;
 
@@ -33,16 +38,10 @@ const PAGE_BATTLES: u32 = 64;
 ///
 /// # Errors
 ///
-/// Exit code 2 without `--allow-unscreened` as long as nothing screens, or for a target that cannot be used; 3 when there is no vote to release; 1 for everything else.
+/// Exit code 2 for a target or a configuration that cannot be used; 3 when there is no vote that may be released; 1 for everything else.
 pub fn run(global: &GlobalArgs, args: ReleaseArgs) -> Result<(), CommandError> {
     telemetry::start(global);
     let config = load_config(global)?;
-    if !args.allow_unscreened {
-        return Err(CommandError::usage(anyhow!(
-            "no detector has screened this arena's content for abuse images, NSFW images, faces or personal data, so it is not released"
-        ))
-        .with_hint("read it yourself before anyone else does, and pass --allow-unscreened; the dataset card will say that it is unscreened"));
-    }
     let release_key = match &args.release_key {
         Some(path) => read_key(path)?,
         None => random_bytes()?,
@@ -58,8 +57,8 @@ pub fn run(global: &GlobalArgs, args: ReleaseArgs) -> Result<(), CommandError> {
         .enable_all()
         .build()?;
     let progress = Progress::new(global.quiet, progress::THINGS);
-    let summary = runtime.block_on(release(&config, &args, &release_key, progress))?;
-    print_summary(global, &summary)
+    let (summary, screening) = runtime.block_on(release(&config, &args, &release_key, progress))?;
+    print_summary(global, &summary, &screening)
 }
 
 async fn release(
@@ -67,7 +66,7 @@ async fn release(
     args: &ReleaseArgs,
     release_key: &[u8; 32],
     mut progress: Progress,
-) -> Result<ReleaseSummary, CommandError> {
+) -> Result<(ReleaseSummary, ReleaseScreening), CommandError> {
     let store = Store::open(&config.data_dir).await.with_context(|| {
         format!(
             "cannot open the data folder `{}`",
@@ -75,8 +74,16 @@ async fn release(
         )
     })?;
     let created_at = args.created_at.unwrap_or_else(|| SystemClock.now());
-    let mut writer = ReleaseWriter::create(&args.output, options(config, args, created_at))
-        .map_err(release_error)?;
+    let screener = Screener::from_config(config, Arc::new(SystemClock), Some(store.clone()))
+        .map_err(CommandError::usage)?;
+    let mut screening = ReleaseScreening::new(screener, store.clone(), args.allow_unscreened);
+    let mut options = options(config, args, created_at);
+    let detectors = screening.detectors();
+    if !detectors.is_empty() {
+        options.screening = Screening::Detectors(detectors);
+    }
+    let mut writer = ReleaseWriter::create(&args.output, options).map_err(release_error)?;
+    let mut n_undecided = 0_u64;
     let newest = store.last_sequence().await?;
     let models = providers::build(config).map_err(CommandError::usage)?;
     let tools = Tools::new(models.iter().map(|(model, _)| model.name.as_str()))?;
@@ -91,9 +98,21 @@ async fn release(
         let labels = store.annotations(after, last.sequence).await?;
         after = last.sequence;
         for battle in &battles {
-            let there = labels.get(&battle.id).unwrap_or(&none);
-            let labels = labels_of(battle, there, &tools);
-            match record(&store, battle, &labels, release_key).await? {
+            let admitted = match screening.admit(battle).await? {
+                Ok(admitted) => admitted,
+                Err(reason) => {
+                    n_undecided += u64::from(reason == LeftOut::Undecided);
+                    writer.leave_out(reason.as_str(), 1);
+                    continue;
+                }
+            };
+            // What was changed is labelled anew: labels are those of the text that is published.
+            let there = labels
+                .get(&battle.id)
+                .filter(|_| !admitted.was_changed)
+                .unwrap_or(&none);
+            let labels = labels_of(&admitted.battle, there, &tools);
+            match record(&store, admitted, &labels, release_key).await? {
                 Ok(record) => writer.push(&record).map_err(release_error)?,
                 Err(reason) => writer.leave_out(reason.as_str(), 1),
             }
@@ -101,7 +120,20 @@ async fn release(
     }
     progress.finish();
     store.close().await;
-    writer.finish().map_err(release_error)
+    match writer.finish() {
+        Ok(summary) => Ok((summary, screening)),
+        Err(error @ Error::EmptyRelease) if n_undecided > 0 => {
+            let missing: Vec<&str> = screening
+                .coverage()
+                .with(Purpose::Release, Standing::Missing)
+                .map(|kind| kind.as_str())
+                .collect();
+            Err(CommandError::input_refused(error)
+                .with_hint(format!("{n_undecided} battles are not fully screened; nothing looks for: {}", missing.join(", ")))
+                .with_hint("install detectors, switch kinds off in `[screening.release.actions]`, or read the battles yourself and pass --allow-unscreened; the dataset card will say that it is unscreened"))
+        }
+        Err(error) => Err(release_error(error)),
+    }
 }
 
 /// What the labels of a battle come down to. What the arena has not labelled yet is labelled here.
@@ -121,21 +153,14 @@ fn labels_of(battle: &Battle, there: &[Annotation], tools: &Tools) -> RowLabels 
 /// A battle's record, or why it is left out.
 async fn record(
     store: &Store,
-    battle: &Battle,
+    admitted: Admitted,
     labels: &RowLabels,
     release_key: &[u8; 32],
 ) -> Result<Result<Record, Unpublishable>, CommandError> {
-    let image = match battle.turns.iter().find_map(|turn| turn.image) {
-        Some(id) => match store.image(id).await {
-            Ok(image) => {
-                image.map(|image| ReleaseImage::new(image.bytes, image.meta.format.as_str()))
-            }
-            // The battle is then left out as one whose image is missing, and counted.
-            Err(agon_store::Error::DamagedImage(_)) => None,
-            Err(error) => return Err(error.into()),
-        },
-        None => None,
-    };
+    let battle = &admitted.battle;
+    let image = admitted
+        .image
+        .map(|(bytes, format)| ReleaseImage::new(bytes, format.as_str()));
     let judge = pseudonym::published_id(release_key, battle.voter);
     let record = match Record::from_battle(battle, judge, labels.style.as_ref(), image) {
         Ok(record) => record,
@@ -201,7 +226,12 @@ fn read_key(path: &Path) -> Result<[u8; 32], CommandError> {
         })
 }
 
-fn print_summary(global: &GlobalArgs, summary: &ReleaseSummary) -> Result<(), CommandError> {
+fn print_summary(
+    global: &GlobalArgs,
+    summary: &ReleaseSummary,
+    screening: &ReleaseScreening,
+) -> Result<(), CommandError> {
+    let detectors = screening.detectors();
     let left_out: u64 = summary.left_out.values().sum();
     let text = if global.json {
         let winners: serde_json::Map<_, _> = Winner::ALL
@@ -217,7 +247,10 @@ fn print_summary(global: &GlobalArgs, summary: &ReleaseSummary) -> Result<(), Co
             "images": summary.n_images,
             "winners": winners,
             "left_out": summary.left_out,
-            "screened": false,
+            "screened": !detectors.is_empty(),
+            "detectors": detectors,
+            "texts_changed": screening.changed.n_texts,
+            "pictures_changed": screening.changed.n_pictures,
             "files": summary.files,
         });
         format!("{}\n", serde_json::to_string_pretty(&document)?)
@@ -232,7 +265,16 @@ fn print_summary(global: &GlobalArgs, summary: &ReleaseSummary) -> Result<(), Co
         for (reason, n) in &summary.left_out {
             text.push_str(&format!("  {n} {reason}\n"));
         }
-        text.push_str(&format!("UNSCREENED: no detector has looked at this content. Read {folder}/README.md, then the data.\nThe leaderboard: agon rank {folder}\n"));
+        text.push_str(&format!(
+            "{} texts and {} pictures were changed before they were written\n",
+            screening.changed.n_texts, screening.changed.n_pictures
+        ));
+        if detectors.is_empty() {
+            text.push_str(&format!("UNSCREENED: not everything that has to be looked for was. Read {folder}/README.md, then the data.\n"));
+        } else {
+            text.push_str(&format!("screened by {}\n", detectors.join(", ")));
+        }
+        text.push_str(&format!("The leaderboard: agon rank {folder}\n"));
         text
     };
     std::io::stdout().write_all(text.as_bytes())?;

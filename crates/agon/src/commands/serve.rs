@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
 use agon_domain::{Clock as _, FindingKind, Purpose, SystemClock};
-use agon_store::Store;
+use agon_store::{CaseState, Store};
 use anyhow::Context as _;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use rand::{TryRng as _, rngs::SysRng};
@@ -155,6 +155,19 @@ async fn serve(config: Config, global: &GlobalArgs) -> Result<(), CommandError> 
         voter_key,
         metrics: Some(start_metrics()?),
     });
+    // How many there are is all that is said of them, and only here: nothing tells of a case when it is sealed.
+    let n_cases_waiting = store
+        .cases()
+        .await?
+        .iter()
+        .filter(|case| !matches!(case.state, CaseState::Reported | CaseState::Destroyed))
+        .count();
+    if n_cases_waiting > 0 {
+        tracing::warn!(
+            n_cases_waiting,
+            "sealed cases wait for their custodians: `agon quarantine list`"
+        );
+    }
     if global.json {
         announce_to_programs(&app, address, &data_dir)?;
     } else if !global.quiet {

@@ -18,9 +18,10 @@ const CHAT_DEFAULTS: [(FindingKind, Action); 8] = [
     (FindingKind::KnownImage, Action::Quarantine),
     (FindingKind::NsfwImage, Action::Block),
     (FindingKind::ViolentImage, Action::Log),
-    (FindingKind::Face, Action::Log),
+    // Looking for them takes a second of each picture, and a line in the log would be all that follows.
+    (FindingKind::Face, Action::Off),
     (FindingKind::PiiText, Action::Log),
-    (FindingKind::PiiImage, Action::Log),
+    (FindingKind::PiiImage, Action::Off),
     (FindingKind::HarmfulText, Action::Log),
     (FindingKind::Probe, Action::Log),
 ];
@@ -149,7 +150,7 @@ pub struct WordListConfig {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceConfig {
-    /// Which protocol it speaks.
+    /// Which protocol it speaks: `arachnid_shield`, `azure_content_moderator`, `azure_content_safety`, `azure_language`, `google_redact`, `google_vision`, `guard`, `openai_moderation`, `photo_dna` or `presidio`.
     pub kind: String,
     /// Its address, when it is not the vendor's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,9 +158,24 @@ pub struct ServiceConfig {
     /// Where the key is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<SecretSource>,
-    /// The model's or analyser's name, for protocols that have one.
+    /// The model's name (`openai_moderation`, `guard`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The version of what answers, which findings name (`presidio`, `guard`); another one makes older answers out of date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The user name (`arachnid_shield`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The project (`google_redact`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The language that a text is taken to be in when it cannot be told (`azure_content_safety`, `azure_language`, `presidio`); without it such a text is undecided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language_when_unknown: Option<String>,
+    /// Whether the model looks at pictures too (`guard`).
+    #[serde(default)]
+    pub vision: bool,
 }
 
 /// `[screening.quarantine]`.
@@ -170,12 +186,24 @@ pub struct QuarantineConfig {
     pub custodians: Vec<String>,
     /// How long a sealed case is kept, in days.
     pub retention_days: u32,
-    /// Who reports, for the prepared report.
+    /// First name of the person who reports.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reporter: Option<String>,
-    /// How the authority reaches the reporter, for the prepared report.
+    pub reporter_first_name: Option<String>,
+    /// Last name of the person who reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reporter_last_name: Option<String>,
+    /// Where the authority writes to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporter_email: Option<String>,
+    /// The reporting service; else NCMEC's CyberTipline. `https://exttest.cybertip.org/ispws` is for rehearsals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cybertip_url: Option<String>,
+    /// The arena's user name at the reporting service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cybertip_user: Option<String>,
+    /// Where the password for the reporting service is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cybertip_password: Option<SecretSource>,
 }
 
 impl Default for QuarantineConfig {
@@ -184,8 +212,12 @@ impl Default for QuarantineConfig {
             custodians: Vec::new(),
             // The REPORT Act of 7 May 2024 asks for one year.
             retention_days: 365,
-            reporter: None,
+            reporter_first_name: None,
+            reporter_last_name: None,
             reporter_email: None,
+            cybertip_url: None,
+            cybertip_user: None,
+            cybertip_password: None,
         }
     }
 }
@@ -235,6 +267,8 @@ pub struct ScreeningSettings {
     pub thresholds: Vec<(RulePlace, f64)>,
     /// Services with their keys.
     pub services: Vec<ServiceSettings>,
+    /// The password for the reporting service.
+    pub cybertip_password: Option<Secret>,
 }
 
 impl ScreeningSettings {
@@ -331,7 +365,20 @@ impl ScreeningConfig {
                 key,
             });
         }
+        let cybertip_password = self
+            .quarantine
+            .cybertip_password
+            .as_mut()
+            .map(|source| {
+                if let SecretSource::File(path) = source {
+                    *path = base.join(&path);
+                }
+                let key = "screening.quarantine.cybertip_password";
+                read_secret(key, source, environment)
+            })
+            .transpose()?;
         Ok(ScreeningSettings {
+            cybertip_password,
             detectors_dir: self.detectors_dir.clone().unwrap_or(detectors_dir),
             chat: self.chat.check("screening.chat.actions")?,
             release: self.release.check("screening.release.actions")?,

@@ -7,6 +7,7 @@ mod documents;
 mod history;
 mod home;
 mod leaderboard;
+mod screening;
 
 use askama::Template;
 use axum::{
@@ -39,6 +40,7 @@ pub fn routes() -> Router<App> {
         .route("/about", get(documents::about))
         .route("/terms", get(documents::terms))
         .route("/privacy", get(documents::privacy))
+        .route("/screening", get(screening::show))
         .route("/api", get(documents::api_reference))
 }
 

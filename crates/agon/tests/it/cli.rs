@@ -3,6 +3,7 @@
 mod annotate;
 mod check;
 mod import;
+mod quarantine;
 mod rank;
 mod rank_checks;
 mod rank_compare;

@@ -14,6 +14,7 @@ mod browser;
 mod cli;
 mod http;
 mod real_models;
+mod screening_interleavings;
 mod test_arena;
 mod tidy;
 mod voted;

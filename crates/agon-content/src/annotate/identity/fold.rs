@@ -8,20 +8,20 @@ use std::ops::Range;
 use unicode_normalization::char::decompose_compatible;
 
 /// The first of the characters that stand for names in a template. They are private-use characters; a text's own ones are dropped by the folding.
-pub(super) const MARKER_FIRST: char = '\u{e000}';
+pub(crate) const MARKER_FIRST: char = '\u{e000}';
 /// The last of them.
-pub(super) const MARKER_LAST: char = '\u{e00f}';
+pub(crate) const MARKER_LAST: char = '\u{e00f}';
 
 /// A folded text, with the way back to where each byte of it came from.
-pub(super) struct Folded {
+pub(crate) struct Folded {
     /// The text. A run of white space is one space, or one line feed when a blank line is in it; emphasis and code marks of Markdown are gone.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// For each byte of `text`, where the character it came from starts in the source.
-    pub(super) origins: Vec<usize>,
+    pub(crate) origins: Vec<usize>,
 }
 
 /// Folds a text.
-pub(super) fn fold(source: &str) -> Folded {
+pub(crate) fn fold(source: &str) -> Folded {
     let mut folded = Folded {
         text: String::with_capacity(source.len()),
         origins: Vec::with_capacity(source.len()),
@@ -68,7 +68,7 @@ impl Folded {
     }
 
     /// Where a non-empty range of the folded text stands in its source.
-    pub(super) fn source_range(&self, source: &str, range: Range<usize>) -> Range<usize> {
+    pub(crate) fn source_range(&self, source: &str, range: Range<usize>) -> Range<usize> {
         let start = self.origins[range.start];
         let last = self.origins[range.end - 1];
         let width = source[last..].chars().next().map_or(0, char::len_utf8);
@@ -77,7 +77,7 @@ impl Folded {
 }
 
 /// Folds a short text that is no prose: a name or a pattern. White space and punctuation stay, folded.
-pub(super) fn fold_literal(literal: &str) -> String {
+pub(crate) fn fold_literal(literal: &str) -> String {
     let mut folded = String::with_capacity(literal.len());
     for character in literal.chars() {
         fold_character(character, &mut |piece| folded.push(piece));
@@ -85,7 +85,7 @@ pub(super) fn fold_literal(literal: &str) -> String {
     folded
 }
 
-fn fold_character(character: char, push: &mut dyn FnMut(char)) {
+pub(crate) fn fold_character(character: char, push: &mut dyn FnMut(char)) {
     if character.is_ascii() {
         push(match character {
             '_' => '-',

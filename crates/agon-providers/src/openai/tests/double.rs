@@ -16,7 +16,7 @@ use tokio::{
 
 /// One thing that the double does after it has read a request.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(crate) enum Act {
     Send(Vec<u8>),
     PauseMs(u64),
     /// Keeps the connection open, silent, until the other side closes it.
@@ -27,29 +27,29 @@ pub(super) enum Act {
     Reset,
 }
 
-pub(super) fn send(bytes: impl Into<Vec<u8>>) -> Act {
+pub(crate) fn send(bytes: impl Into<Vec<u8>>) -> Act {
     Act::Send(bytes.into())
 }
 
 /// A status line and headers of an answer in chunks.
-pub(super) fn head(status: &str, headers: &str) -> Act {
+pub(crate) fn head(status: &str, headers: &str) -> Act {
     send(format!(
         "HTTP/1.1 {status}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n{headers}\r\n"
     ))
 }
 
 /// The head of a successful event stream.
-pub(super) fn events_head() -> Act {
+pub(crate) fn events_head() -> Act {
     head("200 OK", "content-type: text/event-stream\r\n")
 }
 
 /// One chunk of the transfer.
-pub(super) fn chunk(text: &str) -> Act {
+pub(crate) fn chunk(text: &str) -> Act {
     send(format!("{:x}\r\n{text}\r\n", text.len()))
 }
 
 /// One event with a piece of the answer.
-pub(super) fn token(text: &str) -> Act {
+pub(crate) fn token(text: &str) -> Act {
     let text = serde_json::to_string(text).unwrap();
     chunk(&format!(
         "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{text}}}}}]}}\n\n"
@@ -57,13 +57,13 @@ pub(super) fn token(text: &str) -> Act {
 }
 
 /// The finish, the marker and the last chunk.
-pub(super) fn stop() -> Act {
+pub(crate) fn stop() -> Act {
     let events = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     send(format!("{:x}\r\n{events}\r\n0\r\n\r\n", events.len()))
 }
 
 /// A whole answer with a length.
-pub(super) fn answer(status: &str, headers: &str, body: &str) -> Vec<Act> {
+pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Vec<Act> {
     vec![send(format!(
         "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
         body.len()
@@ -74,11 +74,11 @@ pub(super) fn answer(status: &str, headers: &str, body: &str) -> Vec<Act> {
 type Requests = Arc<Mutex<Vec<(Instant, String, Vec<u8>)>>>;
 
 /// The double. Requests so far are kept; it stops when dropped.
-pub(super) struct Double {
-    pub(super) address: SocketAddr,
+pub(crate) struct Double {
+    pub(crate) address: SocketAddr,
     requests: Requests,
     /// When a connection on which it hung or flooded was closed by the other side.
-    pub(super) closed: mpsc::UnboundedReceiver<Instant>,
+    pub(crate) closed: mpsc::UnboundedReceiver<Instant>,
     task: JoinHandle<()>,
 }
 
@@ -90,20 +90,32 @@ impl Drop for Double {
 
 impl Double {
     /// Does the first list for the first request, the second for the second, and the last for all after it.
-    pub(super) async fn start(plays: Vec<Vec<Act>>) -> Self {
+    pub(crate) async fn start(plays: Vec<Vec<Act>>) -> Self {
+        Self::answering(move |n_served, _, _| {
+            plays
+                .get(n_served)
+                .or(plays.last())
+                .cloned()
+                .unwrap_or_default()
+        })
+        .await
+    }
+
+    /// Does what `play` says for each connection's number and its request's head and body.
+    pub(crate) async fn answering(
+        play: impl Fn(usize, &str, &[u8]) -> Vec<Act> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (sender, closed) = mpsc::unbounded_channel();
         let seen = Arc::clone(&requests);
+        let play = Arc::new(play);
         let task = tokio::spawn(async move {
             let mut n_served = 0;
             while let Ok((socket, _)) = listener.accept().await {
-                let play = plays
-                    .get(n_served)
-                    .or(plays.last())
-                    .cloned()
-                    .unwrap_or_default();
+                let play = Arc::clone(&play);
+                let play = move |head: &str, body: &[u8]| play(n_served, head, body);
                 n_served += 1;
                 tokio::spawn(serve(socket, play, Arc::clone(&seen), sender.clone()));
             }
@@ -116,12 +128,12 @@ impl Double {
         }
     }
 
-    pub(super) fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
     /// Head and body of each request, in order.
-    pub(super) fn requests(&self) -> Vec<(String, serde_json::Value)> {
+    pub(crate) fn requests(&self) -> Vec<(String, serde_json::Value)> {
         let requests = self.requests.lock().unwrap();
         requests
             .iter()
@@ -129,8 +141,17 @@ impl Double {
             .collect()
     }
 
+    /// Head and body of each request as they came, in order.
+    pub(crate) fn raw_requests(&self) -> Vec<(String, Vec<u8>)> {
+        let requests = self.requests.lock().unwrap();
+        requests
+            .iter()
+            .map(|(_, head, body)| (head.clone(), body.clone()))
+            .collect()
+    }
+
     /// When each request was complete.
-    pub(super) fn request_times(&self) -> Vec<Instant> {
+    pub(crate) fn request_times(&self) -> Vec<Instant> {
         self.requests
             .lock()
             .unwrap()
@@ -142,7 +163,7 @@ impl Double {
 
 async fn serve(
     mut socket: TcpStream,
-    play: Vec<Act>,
+    play: impl Fn(&str, &[u8]) -> Vec<Act>,
     requests: Requests,
     closed: mpsc::UnboundedSender<Instant>,
 ) {
@@ -168,6 +189,7 @@ async fn serve(
     }
     let head = String::from_utf8_lossy(&received[..head_end]).into_owned();
     let body = received[head_end..].to_vec();
+    let play = play(&head, &body);
     requests.lock().unwrap().push((Instant::now(), head, body));
     for act in play {
         match act {

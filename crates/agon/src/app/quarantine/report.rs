@@ -1,150 +1,117 @@
-//! A report in the shape of NCMEC's CyberTipline reporting API, written for a person to hand in.
-//!
-//! Nothing here opens a connection. The shape is that of the API's `submit` and `fileinfo` documents (<https://report.cybertip.org/ispws/documentation>).
+//! A report to NCMEC's CyberTipline about a sealed case: prepared here, sent by a person's command alone.
 
-use std::fmt::Write as _;
+use agon_providers::screening::cybertip::{FileDetails, IpCapture, Report, Reporter};
+use jiff::Timestamp;
 
 use super::Evidence;
-
-/// Who reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reporter {
-    /// The person or the arena that reports.
-    pub name: String,
-    /// How the authority reaches them.
-    pub email: String,
-}
+use crate::config::screening::QuarantineConfig;
 
 /// Why no report can be prepared.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// Nobody is named.
+    /// The configuration lacks what a report needs.
     #[error("`screening.quarantine.{key}` is absent: a report says who makes it")]
-    NoReporter {
+    Absent {
         /// The key.
         key: &'static str,
     },
+    /// The evidence does not say when the match was found.
+    #[error("the evidence holds no time")]
+    Time(#[source] jiff::Error),
 }
 
-impl Reporter {
-    /// From the configuration.
-    ///
-    /// # Errors
-    ///
-    /// [`ReportError::NoReporter`] with the key that is absent.
-    pub fn new(name: Option<&str>, email: Option<&str>) -> Result<Self, ReportError> {
-        Ok(Self {
-            name: name
-                .ok_or(ReportError::NoReporter { key: "reporter" })?
-                .to_owned(),
-            email: email
-                .ok_or(ReportError::NoReporter {
-                    key: "reporter_email",
-                })?
-                .to_owned(),
-        })
-    }
+/// Who reports, from the configuration.
+///
+/// # Errors
+///
+/// [`ReportError::Absent`] with the key that is absent.
+pub fn reporter(config: &QuarantineConfig) -> Result<Reporter, ReportError> {
+    let needed = |value: &Option<String>, key| value.clone().ok_or(ReportError::Absent { key });
+    Ok(Reporter {
+        first_name: needed(&config.reporter_first_name, "reporter_first_name")?,
+        last_name: needed(&config.reporter_last_name, "reporter_last_name")?,
+        email: needed(&config.reporter_email, "reporter_email")?,
+    })
 }
 
-/// The documents `report.xml` (to `submit`) and `file-details.xml` (to `fileinfo`, where the numbers that the authority gives are to be filled in).
-pub fn prepare(evidence: &Evidence, reporter: &Reporter, arena: &str) -> (String, String) {
-    let mut report = String::from(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<report xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:noNamespaceSchemaLocation=\"https://report.cybertip.org/ispws/xsd\">\n",
-    );
-    // Writing to a string does not fail.
-    let _ = write!(
-        report,
-        "  <incidentSummary>\n    <incidentType>Child Pornography (possession, manufacture, and distribution)</incidentType>\n    <incidentDateTime>{}</incidentDateTime>\n  </incidentSummary>\n",
-        escaped(&evidence.found_at)
-    );
-    let _ = write!(
-        report,
-        "  <internetDetails>\n    <chatImIncident>\n      <chatClient>{}</chatClient>\n    </chatImIncident>\n  </internetDetails>\n",
-        escaped(arena)
-    );
-    let _ = write!(
-        report,
-        "  <reporter>\n    <reportingPerson>\n      <firstName>{}</firstName>\n      <email>{}</email>\n    </reportingPerson>\n  </reporter>\n",
-        escaped(&reporter.name),
-        escaped(&reporter.email)
-    );
-    let _ = writeln!(
-        report,
-        "  <personOrUserReported>\n    <espIdentifier>{}</espIdentifier>",
-        escaped(&evidence.visit)
-    );
-    report.push_str(&ip_capture(evidence));
-    report.push_str("  </personOrUserReported>\n");
-    let _ = write!(
-        report,
-        "  <additionalInfo>{}</additionalInfo>\n</report>\n",
-        escaped(&additional_info(evidence))
-    );
-    let mut details = String::from(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fileDetails xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:noNamespaceSchemaLocation=\"https://report.cybertip.org/ispws/xsd\">\n  <reportId></reportId>\n  <fileId></fileId>\n",
-    );
-    let _ = write!(
-        details,
-        "  <fileViewedByEsp>false</fileViewedByEsp>\n  <exifViewedByEsp>false</exifViewedByEsp>\n  <publiclyAvailable>false</publiclyAvailable>\n  <originalFileHash hashType=\"MD5\">{}</originalFileHash>\n  <originalFileHash hashType=\"SHA256\">{}</originalFileHash>\n",
-        escaped(&evidence.original_md5),
-        escaped(&evidence.original_sha256)
-    );
-    details.push_str(&ip_capture(evidence));
-    details.push_str("</fileDetails>\n");
-    (report, details)
+/// The report of a match.
+///
+/// # Errors
+///
+/// [`ReportError::Time`].
+pub fn report(evidence: &Evidence, reporter: Reporter) -> Result<Report, ReportError> {
+    Ok(Report {
+        incident_at: found_at(evidence)?,
+        escalation: None,
+        annotations: Vec::new(),
+        url: None,
+        reporter,
+        reported_identifier: (!evidence.visit.is_empty()).then(|| evidence.visit.clone()),
+        ip_captures: ip_capture(evidence)?.into_iter().collect(),
+        additional_info: Some(additional_info(evidence)),
+    })
+}
+
+/// What is said of the uploaded file, in a report and under the name that the authority gave.
+///
+/// # Errors
+///
+/// [`ReportError::Time`].
+pub fn file_details(
+    evidence: &Evidence,
+    report_id: &str,
+    file_id: &str,
+) -> Result<FileDetails, ReportError> {
+    Ok(FileDetails {
+        report_id: report_id.to_owned(),
+        file_id: file_id.to_owned(),
+        original_name: None,
+        is_viewed: false,
+        is_exif_viewed: false,
+        is_publicly_available: false,
+        classification: None,
+        original_hashes: vec![
+            ("MD5".to_owned(), evidence.original_md5.clone()),
+            ("SHA256".to_owned(), evidence.original_sha256.clone()),
+        ],
+        ip_capture: ip_capture(evidence)?,
+        additional_info: None,
+    })
+}
+
+fn found_at(evidence: &Evidence) -> Result<Timestamp, ReportError> {
+    evidence.found_at.parse().map_err(ReportError::Time)
 }
 
 /// Where the upload came from, when that is known.
-fn ip_capture(evidence: &Evidence) -> String {
-    evidence.address.as_ref().map_or_else(String::new, |address| {
-        format!(
-            "  <ipCaptureEvent>\n    <ipAddress>{}</ipAddress>\n    <eventName>Upload</eventName>\n    <dateTime>{}</dateTime>\n  </ipCaptureEvent>\n",
-            escaped(address),
-            escaped(&evidence.found_at)
-        )
-    })
+fn ip_capture(evidence: &Evidence) -> Result<Option<IpCapture>, ReportError> {
+    let at = found_at(evidence)?;
+    let address = evidence.address.as_ref().and_then(|text| text.parse().ok());
+    Ok(address.map(|address| IpCapture { address, at }))
 }
 
 fn additional_info(evidence: &Evidence) -> String {
     let mut info = String::from(
         "The file was matched by machine and was not viewed. It was refused and reached no other user and no model.",
     );
-    for found in &evidence.matches {
-        let _ = write!(
-            info,
-            " Match: list {} (version {}), line {}, by {}{}.",
-            found.list,
-            found.version,
-            found.line,
-            found.hash_kind,
-            found
-                .distance
-                .map_or_else(String::new, |distance| format!(" at distance {distance}"))
+    if evidence.battle.is_some() {
+        info = String::from(
+            "The file was matched by machine and was not viewed. It was not on the lists when it was uploaded.",
         );
     }
-    for service in &evidence.services {
-        let _ = write!(info, " Match: service {service}.");
+    for found in &evidence.matches {
+        let distance = found
+            .distance
+            .map_or_else(String::new, |distance| format!(" at distance {distance}"));
+        info.push_str(&format!(
+            " Match: list {} (version {}), line {}, by {}{distance}.",
+            found.list, found.version, found.line, found.hash_kind
+        ));
+    }
+    for detector in &evidence.services {
+        info.push_str(&format!(" Found by {detector}."));
     }
     info
-}
-
-/// Text for XML: markup escaped, characters that XML cannot hold replaced.
-fn escaped(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => result.push_str("&amp;"),
-            '<' => result.push_str("&lt;"),
-            '>' => result.push_str("&gt;"),
-            '"' => result.push_str("&quot;"),
-            '\t' | '\n' | '\r' => result.push(character),
-            _ if character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}') => {
-                result.push('\u{fffd}');
-            }
-            _ => result.push(character),
-        }
-    }
-    result
 }
 
 #[cfg(test)]
@@ -153,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_names_time_place_and_hashes_and_no_markup_comes_from_outside() {
+    fn a_report_names_time_place_and_hashes_and_not_what_was_written() {
         let found = Found {
             at: "2026-11-30T12:00:00Z".to_owned(),
             visit: "abcd".to_owned(),
@@ -163,7 +130,7 @@ mod tests {
             services: Vec::new(),
         };
         let matches = vec![EvidenceMatch {
-            list: "<list>&\u{1}".to_owned(),
+            list: "a <list>".to_owned(),
             version: "7".to_owned(),
             line: 12,
             id: None,
@@ -172,24 +139,32 @@ mod tests {
             distance: Some(3),
         }];
         let evidence = Evidence::new(found, matches, &[0xcd; 16], &[1; 32]);
-        let reporter = Reporter::new(Some("Ana"), Some("ana@example.org")).unwrap();
-        let (report, details) = prepare(&evidence, &reporter, "Arena");
+        let mut config = QuarantineConfig {
+            reporter_first_name: Some("Ana".to_owned()),
+            reporter_last_name: Some("Lopez".to_owned()),
+            reporter_email: Some("ana@example.org".to_owned()),
+            ..QuarantineConfig::default()
+        };
+        let document = report(&evidence, reporter(&config).unwrap())
+            .unwrap()
+            .document()
+            .unwrap();
         for part in [
-            "<incidentDateTime>2026-11-30T12:00:00Z</incidentDateTime>",
-            "<ipAddress>192.0.2.1</ipAddress>",
-            "<email>ana@example.org</email>",
-            "list &lt;list&gt;&amp;\u{fffd} (version 7), line 12, by pdq at distance 3",
+            "2026-11-30T12:00:00",
+            "192.0.2.1",
+            "ana@example.org",
+            "list a &lt;list&gt; (version 7), line 12, by pdq at distance 3",
         ] {
-            assert!(report.contains(part), "{part} is not in {report}");
+            assert!(document.contains(part), "{part} is not in {document}");
         }
-        assert!(!report.contains("not in the report"));
-        assert!(details.contains(&format!("hashType=\"MD5\">{}<", "cd".repeat(16))));
-        assert!(details.contains("<fileViewedByEsp>false</fileViewedByEsp>"));
-        assert_eq!(
-            Reporter::new(Some("Ana"), None),
-            Err(ReportError::NoReporter {
-                key: "reporter_email"
-            })
-        );
+        assert!(!document.contains("not in the report"));
+        let details = file_details(&evidence, "1", "2")
+            .unwrap()
+            .document()
+            .unwrap();
+        assert!(details.contains(&"cd".repeat(16)), "{details}");
+        config.reporter_email = None;
+        let absent = reporter(&config).unwrap_err();
+        assert!(absent.to_string().contains("reporter_email"), "{absent}");
     }
 }

@@ -9,7 +9,7 @@ use crate::{app::screening::Detectors, config::ScreeningSettings};
 pub enum Standing {
     /// Somebody looks for it, and something follows.
     Covered,
-    /// The operator switched it off.
+    /// It is switched off, by the operator or by default.
     SwitchedOff,
     /// Nobody looks for it, and nobody asked for it to be acted on: it goes unseen.
     NotInstalled,
@@ -84,7 +84,9 @@ impl Coverage {
                 Standing::Covered
             } else if action.needs_an_answer() {
                 Standing::Missing
-            } else if settings.purpose(purpose).names(kind) && action == Action::Off {
+            } else if action == Action::Off
+                && (is_looked_for || settings.purpose(purpose).names(kind))
+            {
                 Standing::SwitchedOff
             } else {
                 Standing::NotInstalled
@@ -108,12 +110,14 @@ impl Coverage {
         Self { kinds }
     }
 
-    /// Kinds that have to be answered for, for some purpose, and that nobody looks for.
-    pub fn missing(&self) -> impl Iterator<Item = FindingKind> + '_ {
+    /// How a kind stands for a purpose.
+    pub fn standing(&self, kind: FindingKind, purpose: Purpose) -> Standing {
         self.kinds
             .iter()
-            .filter(|kind| kind.chat == Standing::Missing || kind.release == Standing::Missing)
-            .map(|kind| kind.kind)
+            .find(|coverage| coverage.kind == kind)
+            .map_or(Standing::NotInstalled, |coverage| {
+                coverage.standing(purpose)
+            })
     }
 
     /// Kinds with this standing for a purpose.

@@ -9,8 +9,8 @@ use agon_content::{
     known_image::Fingerprints,
 };
 use agon_domain::{
-    Action, Battle, BattleId, CaseId, Decision, DetectorFailureKind, FindingKind, ImageId, Purpose,
-    Screening, Verdict, VisitId,
+    Action, Battle, BattleId, CaseId, Decision, DetectorFailureKind, Finding, FindingKind, ImageId,
+    Purpose, Screening, Verdict, VisitId,
 };
 use agon_store::{ContentKey, Disposition, ImageHashes, NewCase, StoredImage};
 use axum::body::Bytes;
@@ -170,7 +170,7 @@ impl App {
         let mut was_changed = false;
         for _ in 0..PASSES_MAX {
             let picture = PictureContent::from(&image);
-            let screening = self.inner.screener.screen_picture(&picture).await;
+            let screening = self.screen_picture_for_chat(&picture).await;
             let decision = self.decide(&screening, true);
             if decision.action == Action::Quarantine {
                 let found = self.found(Some(sender), None, prompt, &screening);
@@ -203,7 +203,7 @@ impl App {
         let mut text = text;
         let mut was_changed = false;
         for _ in 0..PASSES_MAX {
-            let screening = self.inner.screener.screen_text(&text, None).await;
+            let screening = self.screen_text_for_chat(&text).await;
             let decision = self.decide(&screening, false);
             self.refuse(sender, &screening, &decision, false)?;
             if decision.action == Action::Blur {
@@ -245,7 +245,7 @@ impl App {
             return Err(AppError::UnknownBattle);
         };
         let picture = self.kept_picture(stored).await?;
-        let screening = self.inner.screener.screen_picture(&picture).await;
+        let screening = self.screen_picture_for_chat(&picture).await;
         let decision = self.decide(&screening, true);
         if decision.action == Action::Quarantine {
             let found = self.found(Some(sender), Some(battle.id), prompt, &screening);
@@ -302,7 +302,7 @@ impl App {
 
     /// Whether an answer may be kept and shown.
     pub(in crate::app) async fn admits_answer(&self, text: &str) -> bool {
-        let screening = self.inner.screener.screen_text(text, None).await;
+        let screening = self.screen_text_for_chat(text).await;
         self.decide(&screening, false).verdict == Verdict::Allow
     }
 
@@ -343,6 +343,20 @@ impl App {
             }
         }
         Ok(notices)
+    }
+
+    async fn screen_picture_for_chat(&self, picture: &PictureContent) -> Screening {
+        self.inner
+            .screener
+            .screen_picture_for(picture, &[Purpose::Chat])
+            .await
+    }
+
+    async fn screen_text_for_chat(&self, text: &str) -> Screening {
+        self.inner
+            .screener
+            .screen_text_for(text, None, &[Purpose::Chat])
+            .await
     }
 
     /// Decides for chats, and counts. Known images are in no figure and no line of the log.
@@ -425,13 +439,13 @@ impl App {
         image: NormalisedImage,
     ) -> Result<NormalisedImage, AppError> {
         let policy = self.inner.screener.policy(Purpose::Chat);
-        let places = redact::places(screening, policy);
+        let findings: Vec<Finding> = redact::taken_out(screening, policy).cloned().collect();
         let bytes = picture.bytes.clone();
         let limits = self.inner.images.limits();
         let original = image.original;
         let changed = tokio::task::spawn_blocking(move || {
             let pixels = decode_normalised(&bytes).ok()?;
-            let bytes = redact::picture(pixels, places.as_deref())?;
+            let bytes = redact::picture(&pixels, &findings)?;
             normalise(&bytes, &limits).ok()
         })
         .await

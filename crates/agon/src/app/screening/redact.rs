@@ -5,6 +5,9 @@ use std::ops::Range;
 use agon_content::image::Pixels;
 use agon_domain::{Action, Finding, FindingPlace, PixelBox, Policy, Screening};
 
+/// How many tiles the longer side keeps of a picture that is made unrecognisable as a whole.
+const BLUR_TILES: u32 = 4;
+
 /// The text with each finding that the policy takes out replaced by its category in brackets, such as `[EMAIL_ADDRESS]`.
 ///
 /// A finding without a place in the text, or with one that does not fit it, takes out the whole text.
@@ -44,23 +47,27 @@ pub fn text(text: &str, screening: &Screening, policy: &Policy) -> String {
     redacted
 }
 
-/// The parts of a picture that the policy makes unrecognisable; `None` for the whole picture.
-pub fn places(screening: &Screening, policy: &Policy) -> Option<Vec<PixelBox>> {
-    taken_out(screening, policy)
-        .map(|finding| match &finding.place {
-            FindingPlace::Picture(place) => Some(*place),
-            FindingPlace::Whole | FindingPlace::Text { .. } => None,
-        })
-        .collect()
-}
-
-/// The encoded picture with these parts, or all of it, made unrecognisable. `None` when it cannot be encoded.
-pub fn picture(_pixels: Pixels, _places: Option<&[PixelBox]>) -> Option<Vec<u8>> {
-    None
+/// The encoded picture without these findings: text and codes painted over, faces as coarse mosaics, and all of it a mosaic when a finding is about the whole picture. `None` when it cannot be encoded.
+pub fn picture(pixels: &Pixels, findings: &[Finding]) -> Option<Vec<u8>> {
+    let is_about_all = findings
+        .iter()
+        .any(|finding| !matches!(finding.place, FindingPlace::Picture(_)));
+    let redacted = if is_about_all {
+        let whole = PixelBox {
+            left_px: 0,
+            top_px: 0,
+            width_px: pixels.width_px(),
+            height_px: pixels.height_px(),
+        };
+        pixels.clone().blurred(&[whole], BLUR_TILES)
+    } else {
+        agon_detectors::redact(pixels, findings)
+    };
+    redacted.encoded().map(|(bytes, _)| bytes)
 }
 
 /// What counts and is to be taken out.
-fn taken_out<'a>(
+pub fn taken_out<'a>(
     screening: &'a Screening,
     policy: &'a Policy,
 ) -> impl Iterator<Item = &'a Finding> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use agon_content::moderation::{ProbeDetector, WordDetector};
 use agon_domain::{DetectorFailure, DetectorIdentity, Finding, FindingKind, FindingPlace};
 
 use crate::app::screening::Answer;
@@ -75,5 +76,33 @@ impl TextDetector for PersonalData {
                 },
             })
             .collect())
+    }
+}
+
+impl TextDetector for WordDetector {
+    fn identity(&self) -> &DetectorIdentity {
+        self.identity()
+    }
+
+    fn screens_for(&self) -> &[FindingKind] {
+        self.screens_for()
+    }
+
+    fn find(&self, text: &str, _: Option<&str>) -> Answer {
+        Ok(self.find(text))
+    }
+}
+
+impl TextDetector for ProbeDetector {
+    fn identity(&self) -> &DetectorIdentity {
+        self.identity()
+    }
+
+    fn screens_for(&self) -> &[FindingKind] {
+        self.screens_for()
+    }
+
+    fn find(&self, text: &str, _: Option<&str>) -> Answer {
+        Ok(self.find(text))
     }
 }

@@ -433,6 +433,7 @@ mod tests {
             started_at: Timestamp::UNIX_EPOCH,
             turns: vec![TurnView {
                 prompt: "<b>what</b> is this?".to_owned(),
+                notices: Vec::new(),
                 image: None,
                 answers: Sides { a, b },
             }],

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
 
-use super::{Page, html};
+use super::{Page, html, screening};
 use crate::{
     app::App,
     http::{api, markdown, reference},
@@ -28,6 +28,8 @@ struct ListedModel {
 #[template(path = "privacy.html")]
 struct PrivacyPage {
     page: Page,
+    looked_for: String,
+    not_looked_for: String,
     terms_version: String,
 }
 
@@ -86,6 +88,8 @@ pub(super) async fn terms(State(app): State<App>) -> Response {
 /// `GET /privacy`.
 pub(super) async fn privacy(State(app): State<App>) -> Response {
     let page = PrivacyPage {
+        looked_for: screening::listed(&app, true),
+        not_looked_for: screening::listed(&app, false),
         page: Page::new(&app, ""),
         terms_version: app.terms().version.clone(),
     };

@@ -102,17 +102,10 @@ async fn arena(folder: &Path) -> (Server, Value) {
 }
 
 #[tokio::test]
-async fn a_release_is_refused_without_screening_unless_allowed() {
+async fn a_release_needs_an_arena() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("release");
     let output = release(folder.path(), &target, &[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        told(&output).contains("--allow-unscreened"),
-        "{}",
-        told(&output)
-    );
-    let output = release(folder.path(), &target, &["--allow-unscreened"]);
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     assert!(told(&output).contains("there is no arena in"));
     assert!(!target.exists());
@@ -230,4 +223,41 @@ async fn the_same_votes_key_and_time_give_the_same_bytes_and_another_key_other_j
     let output = release(&data_dir, &folder.path().join("four"), &fixed);
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).contains("64 lower-case hexadecimal digits"));
+}
+
+#[tokio::test]
+async fn a_release_takes_out_personal_data_and_leaves_out_what_nobody_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("data");
+    let target = folder.path().join("release");
+    let server = Server::start(&data_dir, &[]).await;
+    let voter = server.voter().await;
+    let id = voter
+        .answered("Write to ana.lopez@example.org, please.")
+        .await;
+    voter.vote(&id, "tie").await.expect(200);
+    let started = voter.start("What is this?", Some(&picture())).await;
+    let id = started.expect(201)["id"].as_str().unwrap().to_owned();
+    voter.settled(&id).await;
+    voter.vote(&id, "model_a").await.expect(200);
+    let summary = json(&release(&data_dir, &target, &[]));
+    assert_eq!(summary["battles"], 1);
+    assert_eq!(
+        summary["left_out"],
+        serde_json::json!({ "screening_undecided": 1 })
+    );
+    assert!(summary["texts_changed"].as_u64().unwrap() >= 1, "{summary}");
+    assert_eq!(summary["screened"], true);
+    let card = std::fs::read_to_string(target.join("README.md")).unwrap();
+    assert!(card.contains("- agon-pii "), "{card}");
+    // The picture goes in by the operator's explicit word only, and the card then says what it is.
+    let allowed = json(&release(
+        &data_dir,
+        &target,
+        &["--allow-unscreened", "--replace"],
+    ));
+    assert_eq!(allowed["battles"], 2);
+    assert_eq!(allowed["screened"], false);
+    let card = std::fs::read_to_string(target.join("README.md")).unwrap();
+    assert!(card.contains("Unscreened: do not publish as is"), "{card}");
 }

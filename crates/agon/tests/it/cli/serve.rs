@@ -154,7 +154,10 @@ async fn health_readiness_and_metrics_answer_and_name_no_model() {
     assert_eq!(operator.get("/healthz").await.text, "ok\n");
     let ready = operator.get("/readyz").await.expect(200);
     assert_eq!(ready["ready"], true);
-    assert!(!ready["not_screened"].as_array().unwrap().is_empty());
+    assert_eq!(
+        ready["screening"]["known_image"]["chat"]["standing"],
+        "not_installed"
+    );
     let metrics = operator.get("/metrics").await.text;
     for name in [
         "agon_battles_started_total 1",

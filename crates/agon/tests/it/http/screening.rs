@@ -170,7 +170,14 @@ impl Watched {
     }
 
     async fn with_store(toml: &str, detectors: Detectors, store: Store) -> Self {
-        let spies = [(); 2].map(|()| Scripted::script(Script::new().text("Seen: ").echo_prompt().finish(Finish::Stop)));
+        let spies = [(); 2].map(|()| {
+            Scripted::script(
+                Script::new()
+                    .text("Seen: ")
+                    .echo_prompt()
+                    .finish(Finish::Stop),
+            )
+        });
         let models = ["model-one", "model-two"]
             .into_iter()
             .zip(&spies)
@@ -216,7 +223,12 @@ fn custodians() -> ([Identity; 2], String) {
 /// A list that holds the picture, by its looks and by its file.
 fn listed(upload: &[u8]) -> KnownImageLists {
     let image = normalise(upload, &ImageLimits::default()).unwrap();
-    let md5: String = image.original.md5.iter().map(|b| format!("{b:02x}")).collect();
+    let md5: String = image
+        .original
+        .md5
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     let csv = format!(
         "signal_type,signal_str\nmd5,{md5}\npdq,{}\n",
         image.perceptual_hash.hash()
@@ -287,7 +299,12 @@ async fn a_required_kind_that_nobody_looks_for_is_undecided_until_the_operator_s
     );
     let allowed = format!("[screening.chat]\nallow_unanswered = true\n{required}");
     let watched = Watched::new(&allowed, Detectors::default()).await;
-    watched.arena.voter().await.answered("What is a tide?").await;
+    watched
+        .arena
+        .voter()
+        .await
+        .answered("What is a tide?")
+        .await;
     assert_eq!(watched.n_asked(), 2);
     let strict = format!("[screening]\nready_needs_coverage = true\n{required}");
     let watched = Watched::new(&strict, Detectors::default()).await;
@@ -360,8 +377,13 @@ async fn personal_data_is_taken_out_before_a_prompt_is_kept_or_sent() {
     };
     let watched = Watched::new(toml, detectors).await;
     let voter = watched.arena.voter().await;
-    let id = voter.answered("Write to ana.lopez@example.org, please.").await;
-    let body = voter.get(&format!("/api/v1/battles/{id}")).await.expect(200);
+    let id = voter
+        .answered("Write to ana.lopez@example.org, please.")
+        .await;
+    let body = voter
+        .get(&format!("/api/v1/battles/{id}"))
+        .await
+        .expect(200);
     assert_eq!(
         body["turns"][0]["prompt"],
         "Write to [EMAIL_ADDRESS], please."
@@ -377,8 +399,13 @@ async fn personal_data_is_taken_out_before_a_prompt_is_kept_or_sent() {
 async fn by_default_a_voter_may_write_an_address() {
     let arena = TestArena::new().await;
     let voter = arena.voter().await;
-    let id = voter.answered("Write to ana.lopez@example.org, please.").await;
-    let body = voter.get(&format!("/api/v1/battles/{id}")).await.expect(200);
+    let id = voter
+        .answered("Write to ana.lopez@example.org, please.")
+        .await;
+    let body = voter
+        .get(&format!("/api/v1/battles/{id}"))
+        .await
+        .expect(200);
     assert_eq!(body["turns"][0]["notices"], serde_json::json!([]));
     let ready = voter.get("/readyz").await.expect(200);
     let of = |kind: &str, purpose: &str| ready["screening"][kind][purpose].clone();
@@ -424,7 +451,10 @@ async fn a_known_image_is_sealed_shown_to_nobody_and_looked_at_by_nobody_else() 
         SignedDuration::from_hours(365 * 24)
     );
     let at = cases[0].sealed_at;
-    let sealed = store.open_case(cases[0].id, "ana and bo", at).await.unwrap();
+    let sealed = store
+        .open_case(cases[0].id, "ana and bo", at)
+        .await
+        .unwrap();
     let text = String::from_utf8_lossy(&sealed);
     assert!(!text.contains("What is this?") && !text.contains("made up"));
     let opened = quarantine::open(&sealed, [&people[1], &people[0]]).unwrap();
@@ -435,7 +465,10 @@ async fn a_known_image_is_sealed_shown_to_nobody_and_looked_at_by_nobody_else() 
     assert_eq!(evidence.matches[0].list, "made up");
     assert_eq!(files[0], ("upload".to_owned(), upload));
     // Another picture goes on as before.
-    voter.start("And this?", Some(&picture(6))).await.expect(201);
+    voter
+        .start("And this?", Some(&picture(6)))
+        .await
+        .expect(201);
     assert_eq!(local.n_asked(), 1);
 }
 
@@ -445,7 +478,10 @@ async fn a_picture_that_becomes_known_ends_its_conversation() {
     let store = Store::in_memory().await.unwrap();
     let first = Watched::with_store("", Detectors::default(), store.clone()).await;
     let voter = first.arena.voter().await;
-    let started = voter.start("What is this?", Some(&upload)).await.expect(201);
+    let started = voter
+        .start("What is this?", Some(&upload))
+        .await
+        .expect(201);
     let id = started["id"].as_str().unwrap().to_owned();
     voter.settled(&id).await;
     first.arena.app.idle().await;
@@ -458,7 +494,9 @@ async fn a_picture_that_becomes_known_ends_its_conversation() {
     let second = Watched::with_store(&toml, detectors, store.clone()).await;
     let voter = voter.at(&second.arena.url(""));
     let ended = async |path: &str, body: Value| {
-        let answer = voter.post(&format!("/api/v1/battles/{id}{path}"), body).await;
+        let answer = voter
+            .post(&format!("/api/v1/battles/{id}{path}"), body)
+            .await;
         answer.expect_error(409, "conversation_ended")
     };
     let said = ended("/turns", serde_json::json!({ "prompt": "And now?" })).await;
@@ -516,7 +554,10 @@ async fn a_picture_without_structure_is_not_cleared_by_lists_of_looks() {
 async fn a_hash_service_that_fails_leaves_a_picture_undecided_whatever_the_lists_say() {
     let service = Told::new(
         FindingKind::KnownImage,
-        &[Does::Fail(DetectorFailureKind::RateLimited), Does::Find(0.0)],
+        &[
+            Does::Fail(DetectorFailureKind::RateLimited),
+            Does::Find(0.0),
+        ],
     );
     let local = Told::new(FindingKind::NsfwImage, &[Does::Find(0.1)]);
     let (_, toml) = custodians();
