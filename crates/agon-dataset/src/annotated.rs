@@ -323,11 +323,12 @@ struct Manifest<'a> {
 }
 
 /// A path without its folders, which are the writing machine's.
-fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-fn cells<'a>(row: &'a ConversationRow, labels: &'a RowLabels) -> Cells<'a> {
+/// The cells of a release for a row, with what `labels` say.
+pub(crate) fn cells<'a>(row: &'a ConversationRow, labels: &'a RowLabels) -> Cells<'a> {
     let conversation = |idx: usize| row.conversations.get(idx).map(turns);
     let conversations = [conversation(0), conversation(1)];
     let n_turns = conversations.iter().flatten().map(Vec::len).max();

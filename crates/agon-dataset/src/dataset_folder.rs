@@ -164,9 +164,20 @@ fn foreign(folder: &Path, schema: &str) -> Option<String> {
     let Some(mut expected) = listed else {
         return Some("it has no `manifest.json` of a release".to_owned());
     };
+    let mut folders: Vec<PathBuf> = [folder.to_owned(), folder.join("data")]
+        .into_iter()
+        .chain(
+            expected
+                .iter()
+                .filter_map(|file| file.parent().map(Path::to_owned)),
+        )
+        .filter(|inside| inside.starts_with(folder))
+        .collect();
+    folders.sort();
+    folders.dedup();
     expected.push(folder.join("manifest.json"));
-    expected.push(folder.join("data"));
-    for inside in [folder.to_owned(), folder.join("data")] {
+    expected.extend(folders.iter().cloned());
+    for inside in folders {
         let Ok(entries) = fs::read_dir(&inside) else {
             return Some(format!("`{}` cannot be listed", inside.display()));
         };

@@ -28,6 +28,7 @@ mod record_columns;
 pub mod release;
 mod repeated;
 pub mod schema;
+pub mod screened;
 mod shards;
 pub mod votes;
 
@@ -51,4 +52,8 @@ pub use input::{Format, Input, RandomAccess, UnpackLimits};
 pub use record::{Message, Record, ReleaseImage, Role, Unpublishable};
 pub use release::{Licence, ReleaseFile, ReleaseOptions, ReleaseSummary, ReleaseWriter, Screening};
 pub use schema::{SCHEMA_VERSION, release_schema};
+pub use screened::{
+    DatasetFinding, Part, PartWriter, ScreenedParts, ScreenedSummary, check_screened_target,
+    findings_schema, screened_schema,
+};
 pub use votes::{Dedup, ReadOptions, Votes, read_votes};

@@ -10,7 +10,7 @@ use std::{
 
 use agon_domain::Winner;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -107,7 +107,7 @@ impl ReleaseOptions {
 }
 
 /// One file of a release.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ReleaseFile {
     /// Its path inside the folder, with `/`.
     pub path: String,

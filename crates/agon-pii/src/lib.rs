@@ -48,4 +48,4 @@ pub use entity::{Class, Country, Entity};
 pub use error::Error;
 pub use finding::{Evidence, Finding, Verdict};
 pub use recogniser::words_of;
-pub use redact::{Key, Policy, Redacted, Span, redact};
+pub use redact::{Key, Numbers, Policy, Redacted, Span, redact};

@@ -52,6 +52,18 @@ impl Policy {
         }
         Ok(Self::Pseudonym(Key(key.to_vec())))
     }
+
+    /// What stands instead of a value that was found under this name; `numbers` goes on from text to text.
+    #[must_use]
+    pub fn replacement(&self, name: &str, value: &str, numbers: &mut Numbers) -> String {
+        match self {
+            Self::Mask(mask) => value.chars().map(|_| *mask).collect(),
+            Self::Name => format!("[{name}]"),
+            Self::Number => format!("[{name}_{}]", numbers.of(name, value)),
+            Self::Pseudonym(key) => format!("[{name}_{}]", pseudonym(key, name, value)),
+            Self::Drop => String::new(),
+        }
+    }
 }
 
 /// A text without its findings.
@@ -123,20 +135,20 @@ pub fn redact(text: &str, findings: &[Finding], policy: &Policy) -> Result<Redac
     redact_numbered(text, findings, policy, &mut Numbers::default())
 }
 
-/// The numbers that values of each entity have been given.
+/// The numbers that values of each name have been given: one and the same for all texts in which equal values shall have equal numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers {
-    numbers: HashMap<(Entity, String), usize>,
-    counts: HashMap<Entity, usize>,
+pub struct Numbers {
+    numbers: HashMap<(String, String), usize>,
+    counts: HashMap<String, usize>,
 }
 
 impl Numbers {
-    fn of(&mut self, entity: Entity, value: &str) -> usize {
+    fn of(&mut self, name: &str, value: &str) -> usize {
         *self
             .numbers
-            .entry((entity, plain(value)))
+            .entry((name.to_owned(), plain(value)))
             .or_insert_with(|| {
-                let count = self.counts.entry(entity).or_default();
+                let count = self.counts.entry(name.to_owned()).or_default();
                 *count += 1;
                 *count
             })
@@ -166,19 +178,7 @@ pub(crate) fn redact_numbered(
         };
         redacted.push_str(between);
         let start = redacted.len();
-        let name = finding.entity.name();
-        match policy {
-            Policy::Mask(mask) => redacted.extend(value.chars().map(|_| *mask)),
-            Policy::Name => redacted.push_str(&format!("[{name}]")),
-            Policy::Number => {
-                redacted.push_str(&format!("[{name}_{}]", numbers.of(finding.entity, value)));
-            }
-            Policy::Pseudonym(key) => redacted.push_str(&format!(
-                "[{name}_{}]",
-                pseudonym(key, finding.entity, value)
-            )),
-            Policy::Drop => {}
-        }
+        redacted.push_str(&policy.replacement(finding.entity.name(), value, numbers));
         spans.push(Span {
             entity: finding.entity,
             before: finding.bytes.clone(),
@@ -204,10 +204,10 @@ fn plain(value: &str) -> String {
 }
 
 /// Letters only, so that no pseudonym is mistaken for a number.
-fn pseudonym(key: &Key, entity: Entity, value: &str) -> String {
+fn pseudonym(key: &Key, name: &str, value: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(&key.0)
         .unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
-    mac.update(entity.name().as_bytes());
+    mac.update(name.as_bytes());
     mac.update(b"|");
     mac.update(plain(value).as_bytes());
     let code = mac.finalize().into_bytes();

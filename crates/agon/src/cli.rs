@@ -7,17 +7,25 @@ use clap::{Args, Parser, Subcommand};
 pub mod annotate;
 pub mod check;
 pub mod compare;
+pub mod detectors;
 pub mod import;
 pub mod quarantine;
 pub mod rank;
+pub mod reading;
+pub mod screen;
 pub mod unpack;
 
 pub use annotate::{AnnotateArgs, AnnotateCommand, EvaluateArgs};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFormat};
+pub use detectors::{DetectorsArgs, DetectorsCommand};
 pub use import::ImportArgs;
 pub use quarantine::{QuarantineArgs, QuarantineCommand};
 pub use rank::RankArgs;
+pub use reading::ReadingArgs;
+pub use screen::{
+    EvaluateScreeningArgs, FailOn, KeepRows, RedactBy, RulesArgs, ScreenArgs, ScreenCommand,
+};
 pub use unpack::UnpackArgs;
 
 /// What the user typed.
@@ -26,7 +34,7 @@ pub use unpack::UnpackArgs;
     name = "agon",
     version,
     about = "A self-hosted vision arena: battles, leaderboards and releases in one binary",
-    after_help = "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 input refused."
+    after_help = "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 input refused; 4 something was found (`agon screen --fail-on`)."
 )]
 pub struct Cli {
     /// What goes for every command.
@@ -70,6 +78,10 @@ pub enum Command {
     Import(Box<ImportArgs>),
     /// Label conversations: language, categories, style, refusals, identity leaks, duplicates
     Annotate(Box<AnnotateArgs>),
+    /// Look through datasets for personal data and harmful content: what may be published out, findings beside it
+    Screen(Box<ScreenArgs>),
+    /// Install and check the model files that local detectors look with
+    Detectors(DetectorsArgs),
     /// Write the arena's votes as a dataset in the VisionArena-Battle schema
     Release(ReleaseArgs),
     /// Sealed cases: list, open by two people, report, destroy after their time

@@ -11,11 +11,13 @@ pub enum ExitCode {
     Usage,
     /// 3: input refused: not readable as any known format, empty, or rejected under `--strict`.
     InputRefused,
+    /// 4: `agon screen` found what `--fail-on` names; its output is written.
+    Found,
 }
 
 impl ExitCode {
     /// All of them, with their meaning in one line, for the reference.
-    pub const ALL: [(Self, &'static str); 4] = [
+    pub const ALL: [(Self, &'static str); 5] = [
         (Self::Done, "done"),
         (
             Self::Failed,
@@ -26,6 +28,10 @@ impl ExitCode {
             Self::InputRefused,
             "input refused: unknown format, no battles, or a rejected row under `--strict`",
         ),
+        (
+            Self::Found,
+            "something was found that `agon screen --fail-on` names; the output is written",
+        ),
     ];
 
     /// The number that the shell sees.
@@ -35,6 +41,7 @@ impl ExitCode {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::InputRefused => 3,
+            Self::Found => 4,
         }
     }
 }

@@ -13,6 +13,7 @@
 mod asking;
 pub mod build;
 mod coverage;
+pub mod dataset;
 pub mod gate;
 mod known;
 mod picture;

@@ -97,3 +97,26 @@ pub(super) fn check(
     }
     Ok(())
 }
+
+/// Refuses a file of `--rejects` inside the folder that is written, which it would be lost with, or spoil.
+///
+/// # Errors
+///
+/// Exit code 2.
+pub(super) fn check_outside(file: &Path, folder: &Path) -> Result<(), CommandError> {
+    let parent = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let (Ok(parent), Ok(target)) = (fs::canonicalize(parent), fs::canonicalize(folder)) else {
+        return Ok(());
+    };
+    if parent.starts_with(target) {
+        return Err(CommandError::usage(anyhow!(
+            "`--rejects {}` lies in the folder of --output",
+            file.display()
+        ))
+        .with_hint("write it beside the folder"));
+    }
+    Ok(())
+}

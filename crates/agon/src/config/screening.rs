@@ -389,7 +389,12 @@ impl ScreeningConfig {
 }
 
 impl PurposeConfig {
-    fn check(&self, section: &str) -> Result<PurposeSettings, ConfigError> {
+    /// Checks the rules of a purpose, which stand in `section`.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with the key, the value and what is accepted.
+    pub(crate) fn check(&self, section: &str) -> Result<PurposeSettings, ConfigError> {
         let mut actions = Vec::with_capacity(self.actions.len());
         for (key, text) in &self.actions {
             let action: Action = text.parse().map_err(|_| {
@@ -418,7 +423,7 @@ impl PurposeConfig {
 }
 
 /// Reads `nsfw_image` or `pii_text/EMAIL_ADDRESS`.
-fn rule_place(section: &str, key: &str) -> Result<RulePlace, ConfigError> {
+pub(crate) fn rule_place(section: &str, key: &str) -> Result<RulePlace, ConfigError> {
     let (kind, category) = match key.split_once('/') {
         Some((kind, category)) => (kind, Some(category)),
         None => (key, None),

@@ -2,6 +2,7 @@
 
 mod annotate;
 mod check;
+mod detectors;
 mod import;
 mod import_cases;
 mod quarantine;
@@ -15,4 +16,5 @@ mod rank_parts;
 mod rank_reference;
 mod rank_style;
 mod release;
+mod screen;
 pub(crate) mod serve;

@@ -13,6 +13,18 @@ const BLUR_TILES: u32 = 4;
 /// A finding without a place in the text, or with one that does not fit it, takes out the whole text.
 /// What was hidden behind another finding shows only afterwards: look at the result again.
 pub fn text(text: &str, screening: &Screening, policy: &Policy) -> String {
+    text_with(text, screening, policy, |category, _| {
+        format!("[{category}]")
+    })
+}
+
+/// The same with what `replacement` makes of each category and value.
+pub fn text_with(
+    text: &str,
+    screening: &Screening,
+    policy: &Policy,
+    mut replacement: impl FnMut(&str, &str) -> String,
+) -> String {
     let mut spans: Vec<(Range<usize>, &str, f64)> = taken_out(screening, policy)
         .map(|finding| {
             let range = match &finding.place {
@@ -38,9 +50,7 @@ pub fn text(text: &str, screening: &Screening, policy: &Policy) -> String {
             }
         }
         redacted.push_str(&text[at..range.start]);
-        redacted.push('[');
-        redacted.push_str(category);
-        redacted.push(']');
+        redacted.push_str(&replacement(category, &text[range.start..end]));
         at = end;
     }
     redacted.push_str(&text[at..]);
@@ -66,13 +76,13 @@ pub fn picture(pixels: &Pixels, findings: &[Finding]) -> Option<Vec<u8>> {
     redacted.encoded().map(|(bytes, _)| bytes)
 }
 
-/// What counts and is to be taken out.
+/// What counts and is to be taken out: content that is kept although the policy blocks it goes on without it.
 pub fn taken_out<'a>(
     screening: &'a Screening,
     policy: &'a Policy,
 ) -> impl Iterator<Item = &'a Finding> {
     screening.findings.iter().filter(|finding| {
-        finding.counts() && policy.action(finding.kind, &finding.category) == Action::Blur
+        finding.counts() && policy.action(finding.kind, &finding.category) >= Action::Blur
     })
 }
 

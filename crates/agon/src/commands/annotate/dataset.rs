@@ -1,7 +1,7 @@
 //! Labels for the rows of a dataset: rows in, the same rows with labels out.
 
 use std::{
-    collections::BTreeMap, fs, net::IpAddr, num::NonZeroUsize, ops::ControlFlow, path::Path,
+    collections::BTreeMap, net::IpAddr, num::NonZeroUsize, ops::ControlFlow, path::Path,
     sync::Mutex, thread,
 };
 
@@ -65,7 +65,7 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
         .collect();
     outputs::check(&files, &args.inputs, &read_besides)?;
     if let Some(rejects) = &args.rejects {
-        check_outside(rejects, output)?;
+        outputs::check_outside(rejects, output)?;
     }
     let needs_scan = chosen.has_duplicates || chosen.finds_names();
     if needs_scan && args.inputs.iter().any(|input| input == STANDARD_INPUT) {
@@ -192,25 +192,6 @@ pub(super) fn run(global: &GlobalArgs, args: &AnnotateArgs) -> Result<(), Comman
         .finish(facts)
         .map_err(|error| write_error(error, output))?;
     summary::print(global, &work.summary, &report, &written, asked.as_ref())
-}
-
-/// Refuses a file inside the folder that is written, which it would be lost with, or spoil.
-fn check_outside(file: &Path, folder: &Path) -> Result<(), CommandError> {
-    let parent = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let (Ok(parent), Ok(target)) = (fs::canonicalize(parent), fs::canonicalize(folder)) else {
-        return Ok(());
-    };
-    if parent.starts_with(target) {
-        return Err(CommandError::usage(anyhow!(
-            "`--rejects {}` lies in the folder of --output",
-            file.display()
-        ))
-        .with_hint("write it beside the folder"));
-    }
-    Ok(())
 }
 
 /// What one reading of all rows finds out.
