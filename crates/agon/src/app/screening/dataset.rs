@@ -413,14 +413,14 @@ impl RowScreening {
                 .map(|byte| format!("{byte:02x}"))
                 .collect();
             image.path = Some(format!("{name}.{}", picture.media_type.extension()));
-            image.bytes = Some(picture.bytes.to_vec());
+            image.bytes = Some(picture.bytes);
         }
     }
 
     /// The picture as it is published, and what was found; nothing for one that cannot be decoded.
     async fn look_at_picture(
         &self,
-        bytes: Vec<u8>,
+        bytes: Bytes,
     ) -> Option<(PictureContent, Looked<PictureContent>)> {
         let policy = self.policy();
         let limits = self.images;

@@ -479,7 +479,7 @@ fn write(part: &mut OpenPart, row: &ScreenedRow) -> Result<(), Error> {
 fn picture_bytes(row: &ConversationRow) -> usize {
     let pictures = row.images.iter();
     pictures
-        .map(|image| image.bytes.as_ref().map_or(0, Vec::len))
+        .map(|image| image.bytes.as_ref().map_or(0, |bytes| bytes.len()))
         .sum()
 }
 

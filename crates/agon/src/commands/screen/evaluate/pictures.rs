@@ -161,11 +161,9 @@ pub(super) fn evaluate(
             .map_err(|error| bad_labels(&path, None, &format!("cannot be read: {error}")))?;
         let normalised = normalise(&bytes, &ImageLimits::default())
             .map_err(|error| bad_labels(&path, None, &error.to_string()))?;
-        let screening =
-            runtime.block_on(screener.screen_picture_for(
-            &PictureContent::from(&normalised),
-            &[Purpose::Release],
-        ));
+        let screening = runtime.block_on(
+            screener.screen_picture_for(&PictureContent::from(&normalised), &[Purpose::Release]),
+        );
         // Both sides are upright, and far below 2^52.
         let longer = |width: u32, height: u32| f64::from(width.max(height));
         let scale = longer(normalised.width_px, normalised.height_px)
