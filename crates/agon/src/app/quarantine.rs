@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 
 pub use age::x25519::{Identity, Recipient};
-pub use evidence::{Evidence, EvidenceMatch, Found};
+pub use evidence::{Evidence, EvidenceMatch, Found, NamedFile};
 
 /// What a sealed file starts with; the number is the version of its form.
 const MAGIC: &str = "agon-sealed-case-1";

@@ -17,7 +17,7 @@ use anyhow::{Context as _, anyhow};
 use serde_json::json;
 
 use crate::{
-    app::quarantine::{self, Evidence, Identity, report},
+    app::quarantine::{self, Evidence, Identity, NamedFile, report},
     cli::{
         GlobalArgs, QuarantineCommand,
         quarantine::{KeyArgs, Keys, MarkArgs, Outcome, ReportArgs},
@@ -31,12 +31,12 @@ use crate::{
 /// What an opened case holds.
 struct Opened {
     evidence: Evidence,
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<NamedFile>,
 }
 
 impl Opened {
     /// The file that a report attaches: the upload as it came, or what was kept of it.
-    fn attached(&self) -> Option<&(String, Vec<u8>)> {
+    fn attached(&self) -> Option<&NamedFile> {
         let named = |wanted: &str| self.files.iter().find(|(name, _)| name == wanted);
         named("upload").or_else(|| named("normalised"))
     }
@@ -189,7 +189,7 @@ async fn open(store: &Store, id: CaseId, keys: &Keys) -> Result<Opened, CommandE
 }
 
 /// The files of an opened case, with the document as JSON.
-fn contents(opened: &Opened) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
+fn contents(opened: &Opened) -> Result<Vec<NamedFile>, CommandError> {
     let mut files = vec![(
         "evidence.json".to_owned(),
         serde_json::to_vec_pretty(&opened.evidence)?,
@@ -208,8 +208,8 @@ async fn prepare(
         report::reporter(&config.raw.screening.quarantine).map_err(CommandError::usage)?;
     let opened = open(store, args.case, &args.keys).await?;
     let document = report::report(&opened.evidence, reporter)?.document()?;
-    // The numbers are the authority's to give.
-    let details = report::file_details(&opened.evidence, "", "")?.document()?;
+    // The numbers are the authority's to give: whoever hands the report in by hand puts them here.
+    let details = report::file_details(&opened.evidence, "REPORT-ID", "FILE-ID")?.document()?;
     let mut files = vec![
         ("report.xml".to_owned(), document.into_bytes()),
         ("file-details.xml".to_owned(), details.into_bytes()),
@@ -309,7 +309,7 @@ fn read_identity(path: &Path) -> Result<Identity, CommandError> {
 }
 
 /// Writes files into a new folder that only its owner may enter.
-fn write_folder(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), CommandError> {
+fn write_folder(folder: &Path, files: &[NamedFile]) -> Result<(), CommandError> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     {

@@ -85,6 +85,11 @@ pub const CODES: &[(&str, u16, &str)] = &[
         "the terms have to be accepted first",
     ),
     (
+        "conversation_ended",
+        409,
+        "the battle was ended; nothing can be added to it",
+    ),
+    (
         "cross_site",
         403,
         "the request comes from another site's page",
@@ -93,11 +98,6 @@ pub const CODES: &[(&str, u16, &str)] = &[
         "idempotency_key_reused",
         409,
         "the key was used for another request",
-    ),
-    (
-        "conversation_ended",
-        409,
-        "the battle was ended; nothing can be added to it",
     ),
     ("image_broken", 422, "the image cannot be decoded"),
     (
@@ -139,7 +139,6 @@ pub const CODES: &[(&str, u16, &str)] = &[
         "fewer than two models can take part in this battle",
     ),
     ("not_found", 404, "there is nothing at this address"),
-    ("nothing_to_retry", 409, "no answer failed"),
     (
         "not_screenable",
         422,
@@ -150,6 +149,7 @@ pub const CODES: &[(&str, u16, &str)] = &[
         503,
         "the picture or the text could not be screened now; nothing was sent",
     ),
+    ("nothing_to_retry", 409, "no answer failed"),
     (
         "personal_data",
         422,

@@ -39,6 +39,9 @@ impl fmt::Debug for Evidence {
     }
 }
 
+/// A file in a sealed case: its name and its bytes.
+pub type NamedFile = (String, Vec<u8>);
+
 /// An entry that a picture met.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -153,7 +156,7 @@ impl Evidence {
     /// # Errors
     ///
     /// [`SealError::Damaged`].
-    pub fn unpack(packed: &[u8]) -> Result<(Self, Vec<(String, Vec<u8>)>), SealError> {
+    pub fn unpack(packed: &[u8]) -> Result<(Self, Vec<NamedFile>), SealError> {
         let end = packed
             .iter()
             .position(|&byte| byte == b'\n')

@@ -120,12 +120,12 @@ mod tests {
     fn findings_are_replaced_by_their_categories() {
         let content = "à ana@example.org, 12-34";
         let findings = vec![
-            finding(21..26, "NUMBER", 0.9),
+            finding(20..25, "NUMBER", 0.9),
             finding(3..18, "EMAIL_ADDRESS", 0.9),
             finding(0..2, "URL", 0.9),
             finding(0..2, "PERSON", 0.4),
         ];
-        assert_eq!(redacted(content, findings), "à [EMAIL_ADDRESS],[NUMBER]");
+        assert_eq!(redacted(content, findings), "à [EMAIL_ADDRESS], [NUMBER]");
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_place_that_does_not_fit_takes_out_everything() {
-        for range in [1..2, 0..99, 5..3] {
+        for range in [1..2, 0..99, 98..99] {
             assert_eq!(
                 redacted("àb", vec![finding(range.clone(), "A", 0.9)]),
                 "[A]",
