@@ -78,7 +78,7 @@ pub enum Command {
     Import(Box<ImportArgs>),
     /// Label conversations: language, categories, style, refusals, identity leaks, duplicates
     Annotate(Box<AnnotateArgs>),
-    /// Look through datasets for personal data and harmful content: what may be published out, findings beside it
+    /// Look through datasets for personal data and harmful content, and write what may be published
     Screen(Box<ScreenArgs>),
     /// Install and check the model files that local detectors look with
     Detectors(DetectorsArgs),

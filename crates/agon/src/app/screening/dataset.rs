@@ -313,7 +313,7 @@ impl RowScreening {
                 };
                 let spot = Spot {
                     field: "message",
-                    side: is_battle.then(|| if side_idx == 0 { "a" } else { "b" }),
+                    side: is_battle.then_some(if side_idx == 0 { "a" } else { "b" }),
                     turn: Some(turn),
                     role: Some(match message.role {
                         RowRole::User => "user",

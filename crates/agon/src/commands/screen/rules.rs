@@ -16,6 +16,9 @@ use crate::{
     exit_code::CommandError,
 };
 
+/// How long a local detector may take at least, in milliseconds: nobody waits for a page here, and a busy machine is no reason to leave rows out.
+const LOCAL_MS_MAX: u64 = 300_000;
+
 /// The configuration with the flags over it.
 ///
 /// # Errors
@@ -60,6 +63,7 @@ pub(super) fn config(
     }
     let raw = &mut config.raw.screening;
     raw.at_once_max = raw.at_once_max.max(n_threads);
+    raw.local_ms_max = raw.local_ms_max.max(LOCAL_MS_MAX);
     let hash_lists = args.hash_list.iter().map(|file| HashListConfig {
         file: file.clone(),
         name: None,

@@ -654,3 +654,93 @@ fn what_no_model_is_there_for_is_not_measured_and_told() {
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("missing field `file`"));
 }
+
+/// The folders of pictures and of models that are not part of the repository.
+fn pictures_and_models() -> Option<(PathBuf, PathBuf)> {
+    let folder = |variable: &str| {
+        let folder = std::env::var_os(variable).map(PathBuf::from);
+        if folder.is_none() {
+            println!("not run: {variable} is not set");
+        }
+        folder
+    };
+    Some((
+        folder("AGON_TESTDATA")?.join("images"),
+        folder("AGON_TEST_DETECTORS")?,
+    ))
+}
+
+#[test]
+fn faces_and_personal_data_in_pictures_are_gone() {
+    let Some((pictures, models)) = pictures_and_models() else {
+        return;
+    };
+    let rows: Vec<Value> = ["faces/obama.jpg", "pii/ocr_test.png"]
+        .into_iter()
+        .map(|name| {
+            let picture = std::fs::read(pictures.join(name)).unwrap();
+            with_picture(battle(name, "What is it?", "A picture.", "This."), &picture)
+        })
+        .collect();
+    let set = Set::new(&rows);
+    let flags = [
+        "--detectors",
+        path_text(&models),
+        "--only",
+        "face,pii_image",
+    ];
+    let summary = set.summary(&flags);
+    assert_eq!(summary["rows"], 2, "{summary:#}");
+    assert_eq!(summary["summary"]["pictures"]["changed"], 2);
+    assert_eq!(summary["summary"]["findings"]["face"], 1);
+    assert_eq!(
+        summary["summary"]["categories"]["pii_image/EMAIL_ADDRESS"],
+        1
+    );
+
+    let again = Set {
+        input: set.output.join("data"),
+        output: set.folder.path().join("again"),
+        ..set
+    };
+    let summary = again.summary(&flags);
+    assert_eq!(summary["summary"]["findings"], json!({}), "{summary:#}");
+    assert_eq!(summary["rows"], 2);
+}
+
+#[test]
+fn labelled_pictures_are_measured() {
+    let Some((pictures, models)) = pictures_and_models() else {
+        return;
+    };
+    let folder = labelled_pictures();
+    for name in ["faces/obama.jpg", "ocr/latin.jpg", "pii/ocr_test.png"] {
+        let file = Path::new(name).file_name().unwrap();
+        std::fs::copy(pictures.join(name), folder.path().join(file)).unwrap();
+    }
+    let labels = json!({ "pictures": [
+        { "file": "a.png", "faces": [], "text": "", "pii": [] },
+        { "file": "obama.jpg", "faces": [{ "left_px": 349, "top_px": 142, "width_px": 268, "height_px": 267 }] },
+        { "file": "latin.jpg", "text": "Alphabetum in mundo hodie frequentissime adhibitum est alphabetum Latinum." },
+        { "file": "ocr_test.png", "pii": ["PHONE_NUMBER", "EMAIL_ADDRESS", "IBAN_CODE"] },
+    ]});
+    std::fs::write(folder.path().join("labels.json"), labels.to_string()).unwrap();
+    let report = output_json(&run(
+        "screen",
+        &[
+            "evaluate",
+            path_text(folder.path()),
+            "--detectors",
+            path_text(&models),
+            "--json",
+        ],
+        None,
+    ));
+    let report = &report["inputs"][0];
+    let recall = |what: &Value| what["recall"].as_f64().unwrap();
+    assert_eq!(recall(&report["faces"]["160 px and more"]), 1.0, "{report}");
+    assert_eq!(recall(&report["pii"]["EMAIL_ADDRESS"]), 1.0, "{report}");
+    assert_eq!(recall(&report["pii"]["IBAN_CODE"]), 0.0, "{report}");
+    assert!(report["text"]["characters"].as_u64().unwrap() > 60);
+    assert!(report["text"]["errors"].as_u64().unwrap() <= 3, "{report}");
+}
