@@ -79,7 +79,7 @@ pub struct RulesArgs {
 pub enum RedactBy {
     /// As many blocks (█) as there were characters
     Mask,
-    /// What it is, with a number that is the same for the same value in a row: [EMAIL_ADDRESS_1]
+    /// What it is, with a number that is the same for the same value in a row: `[EMAIL_ADDRESS_1]`
     Replace,
     /// What it is, with letters that are the same for the same value in the whole dataset; their key is forgotten
     Pseudonymise,

@@ -1,6 +1,6 @@
 //! What the arena does with what screening says: content goes on, goes on changed, is refused, or is sealed.
 //!
-//! This is the only way to a model: [`App::admit_picture`] and [`App::admit_text`] before anything is kept, and [`App::check_kept_picture`] whenever a kept picture is about to be sent again.
+//! This is the only way to a model: `App::admit_picture` and `App::admit_text` before anything is kept, and `App::check_kept_picture` whenever a kept picture is about to be sent again.
 
 use std::net::IpAddr;
 
