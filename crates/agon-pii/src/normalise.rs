@@ -25,7 +25,11 @@ struct Change {
 impl<'t> View<'t> {
     /// The normal form of a text.
     pub(crate) fn of(text: &'t str) -> Self {
-        if text.is_ascii() {
+        if text.is_ascii()
+            && !text
+                .bytes()
+                .any(|byte| matches!(fold(char::from(byte)), Fold::Drop | Fold::To(_)))
+        {
             return Self {
                 text: Cow::Borrowed(text),
                 changes: Vec::new(),
@@ -150,7 +154,15 @@ fn fold(character: char) -> Fold {
     let code = u32::from(character);
     let to = |value: u32| char::from_u32(value).map_or(Fold::Keep, Fold::To);
     match code {
-        0..0x80 => Fold::Keep,
+        // Controls show nothing; those that move on a page are blanks.
+        0x0B | 0x0C => Fold::To(' '),
+        0..=0x08 | 0x0E..=0x1F | 0x7F..=0x84 | 0x86..=0x9F => Fold::Drop,
+        0x09..=0x7E => Fold::Keep,
+        // A blank of Braille, and what other alphabets fill with.
+        0x2800 => Fold::To(' '),
+        0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x3164 | 0xFFA0 => Fold::Drop,
+        // Lines through and over characters, marks of annotations and of objects.
+        0x0334..=0x0338 | 0xFFF0..=0xFFFD => Fold::Drop,
         // Soft hyphen, joiners, direction marks, variation selectors, the keycap frame, tags.
         0xAD
         | 0x34F
@@ -162,7 +174,7 @@ fn fold(character: char) -> Fold {
         | 0x20E3
         | 0xFE00..=0xFE0F
         | 0xFEFF
-        | 0xE0000..=0xE007F => Fold::Drop,
+        | 0xE0000..=0xE0FFF => Fold::Drop,
         0x85 | 0x2028 | 0x2029 => Fold::To('\n'),
         // Hyphens, dashes and the minus sign.
         0x2010..=0x2015 | 0x2212 | 0xFE58 | 0xFE63 => Fold::To('-'),
@@ -272,6 +284,41 @@ mod tests {
             assert_eq!(View::of(spelling).text, "41", "{spelling}");
         }
         assert_eq!(View::of("x² ½").text, "x² ½");
+    }
+
+    #[test]
+    fn what_nobody_sees_counts_as_nothing() {
+        for invisible in [
+            '\0',
+            '\u{7}',
+            '\u{8}',
+            '\u{1b}',
+            '\u{7f}',
+            '\u{ad}',
+            '\u{34f}',
+            '\u{115f}',
+            '\u{17b4}',
+            '\u{3164}',
+            '\u{336}',
+            '\u{fff9}',
+            '\u{fffc}',
+            '\u{fffd}',
+            '\u{e0041}',
+            '\u{e0100}',
+        ] {
+            let text = format!("4{invisible}1 a");
+            assert_eq!(
+                View::of(&text).text,
+                "41 a",
+                "{}",
+                invisible.escape_unicode()
+            );
+        }
+        for blank in ['\u{b}', '\u{c}', '\u{a0}', '\u{2800}', '\u{3000}'] {
+            let text = format!("4{blank}1");
+            assert_eq!(View::of(&text).text, "4 1", "{}", blank.escape_unicode());
+        }
+        assert_eq!(View::of("a\tb\r\nc").text, "a\tb\r\nc");
     }
 
     #[test]

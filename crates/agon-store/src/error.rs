@@ -128,6 +128,16 @@ pub enum Error {
         /// What is wrong with it and what would be accepted.
         problem: String,
     },
+    /// The file with an import's pictures lacks some that were written to it.
+    #[error("`{}` has {n_bytes} bytes where {n_bytes_expected} were written", path.display())]
+    DamagedOriginals {
+        /// Which file.
+        path: PathBuf,
+        /// What it has.
+        n_bytes: u64,
+        /// What the database says.
+        n_bytes_expected: u64,
+    },
     /// The bytes of an image are gone, or are not those that were stored.
     #[error("the stored bytes of image `{0}` are missing or damaged")]
     DamagedImage(ImageId),
@@ -188,6 +198,7 @@ impl Error {
             | Self::NewerDatabase { .. }
             | Self::BadSecret { .. }
             | Self::DamagedImage(_)
+            | Self::DamagedOriginals { .. }
             | Self::DamagedCase(_)
             | Self::Corrupt { .. }
             | Self::Database { .. }

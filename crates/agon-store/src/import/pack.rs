@@ -86,6 +86,14 @@ impl Packs {
                         return Err(error).on_path("lock the file", path);
                     }
                 }
+                let n_bytes_there = file.metadata().on_path("look at the file", &path)?.len();
+                if n_bytes_there < n_bytes {
+                    return Err(Error::DamagedOriginals {
+                        path,
+                        n_bytes: n_bytes_there,
+                        n_bytes_expected: n_bytes,
+                    });
+                }
                 file.set_len(n_bytes).on_path("shorten the file", &path)?;
                 folder::sync_folder(&folder)?;
                 Some((file, path))
@@ -234,4 +242,28 @@ impl Pack {
 /// The file of a pack.
 pub(crate) fn place_of(data: &Path, import: ImportId) -> PathBuf {
     data.join(FOLDER).join(format!("{import}.pack"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pack_that_lost_bytes_is_not_appended_to() {
+        let data = tempfile::tempdir().unwrap();
+        let import = ImportId::from_bytes([7; 16]);
+        let open = |n_bytes| Packs::default().open(Some(data.path()), import, n_bytes);
+        drop(open(0).unwrap());
+        fs::write(place_of(data.path(), import), b"12345").unwrap();
+        match open(6) {
+            Err(Error::DamagedOriginals {
+                n_bytes: 5,
+                n_bytes_expected: 6,
+                ..
+            }) => {}
+            other => panic!("{:?}", other.map(|pack| pack.is_some())),
+        }
+        assert!(open(4).unwrap().is_some());
+        assert_eq!(fs::read(place_of(data.path(), import)).unwrap(), b"1234");
+    }
 }

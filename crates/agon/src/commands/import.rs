@@ -467,6 +467,11 @@ fn unfinished(error: agon_store::Error) -> CommandError {
         return CommandError::usage(error)
             .with_hint("wait until it has ended, or name another --source");
     }
+    if matches!(error, agon_store::Error::DamagedOriginals { .. }) {
+        return CommandError::from(error).with_hint(
+            "pictures that the import had kept are gone: put the file back, or begin again with --restart",
+        );
+    }
     if matches!(error, agon_store::Error::UnfinishedImport { .. }) {
         CommandError {
             error: error.into(),

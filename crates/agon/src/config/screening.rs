@@ -377,14 +377,54 @@ impl ScreeningConfig {
                 read_secret(key, source, environment)
             })
             .transpose()?;
-        Ok(ScreeningSettings {
+        let settings = ScreeningSettings {
             cybertip_password,
             detectors_dir: self.detectors_dir.clone().unwrap_or(detectors_dir),
             chat: self.chat.check("screening.chat.actions")?,
             release: self.release.check("screening.release.actions")?,
             thresholds,
             services,
-        })
+        };
+        settings.check_entities()?;
+        Ok(settings)
+    }
+}
+
+impl ScreeningSettings {
+    /// Refuses rules for kinds of personal data that nothing here looks for: a slip of the pen would switch a rule off.
+    ///
+    /// Services have names of their own, so that with one configured any name may be meant.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with the rule.
+    pub(crate) fn check_entities(&self) -> Result<(), ConfigError> {
+        if !self.services.is_empty() {
+            return Ok(());
+        }
+        let rules = [&self.chat, &self.release]
+            .into_iter()
+            .flat_map(|purpose| purpose.actions.iter().map(|(place, _)| place))
+            .chain(self.thresholds.iter().map(|(place, _)| place));
+        for (kind, category) in rules {
+            let Some(category) = category else { continue };
+            let is_known = match kind {
+                FindingKind::PiiText => agon_pii::Entity::parse(category).is_some(),
+                FindingKind::PiiImage => {
+                    category == agon_detectors::picture_pii::UNREAD_CATEGORY
+                        || agon_pii::Entity::parse(category).is_some()
+                }
+                _ => true,
+            };
+            if !is_known {
+                return Err(value_error(
+                    "screening",
+                    &format!("{kind}/{category}"),
+                    "the name of an entity that is looked for, such as `pii_text/EMAIL_ADDRESS` (docs/safety.md lists them)",
+                ));
+            }
+        }
+        Ok(())
     }
 }
 

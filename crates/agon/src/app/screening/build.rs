@@ -12,7 +12,10 @@ use agon_content::{
     known_image::{HashList, ListError},
     moderation::{ListError as ListLineError, ProbeDetector, WordDetector, WordList, WordOptions},
 };
-use agon_detectors::{FaceOptions, Faces, Ocr, OpenNsfw, OpenNsfwOptions, PiiInPicture, Runtime};
+use agon_detectors::{
+    FaceOptions, Faces, Ocr, OpenNsfw, OpenNsfwOptions, PiiInPicture, Runtime,
+    weights::{ModelFile, OCR_DETECTION, OCR_DIRECTION, OCR_RECOGNITION},
+};
 use agon_domain::{Action, Clock, FindingKind, Purpose};
 use agon_store::Store;
 use sha2::{Digest as _, Sha256};
@@ -30,6 +33,9 @@ use crate::{
 
 /// Fewest people who must be named before a match can be sealed.
 pub const CUSTODIANS_MIN: usize = 2;
+
+/// The files that reading text in pictures needs together.
+const OCR_FILES: [&ModelFile; 3] = [OCR_DETECTION, OCR_DIRECTION, OCR_RECOGNITION];
 
 /// Why no screener can be built.
 #[derive(Debug, thiserror::Error)]
@@ -194,6 +200,14 @@ fn picture_detectors(config: &Config) -> Result<Vec<Arc<dyn PictureDetector>>, B
         folder: folder.clone(),
         source,
     };
+    // A folder that somebody names and that is not there would switch detectors off without a word.
+    if config.raw.screening.detectors_dir.is_some() {
+        fs::read_dir(folder).map_err(|source| BuildError::Read {
+            key: "screening.detectors_dir",
+            path: folder.clone(),
+            source,
+        })?;
+    }
     let runtime = Runtime::new(config.raw.screening.at_once_max);
     let mut detectors: Vec<Arc<dyn PictureDetector>> = Vec::new();
     match OpenNsfw::load(folder, &runtime, OpenNsfwOptions::default()) {
@@ -207,7 +221,9 @@ fn picture_detectors(config: &Config) -> Result<Vec<Arc<dyn PictureDetector>>, B
             let detector = PiiInPicture::new(ocr, &options).map_err(broken)?;
             detectors.push(Arc::new(detector));
         }
-        Err(agon_detectors::Error::Absent { .. }) => {}
+        // Some of its files without the others are no wish to go without it.
+        Err(agon_detectors::Error::Absent { .. })
+            if !OCR_FILES.iter().any(|file| folder.join(file.name).exists()) => {}
         Err(source) => return Err(broken(source)),
     }
     match Faces::load(Some(folder), &runtime, &FaceOptions::default()) {
@@ -280,8 +296,14 @@ fn hash_list(list: &HashListConfig) -> Result<HashList, BuildError> {
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     });
     let version = list.version.clone().unwrap_or_else(|| short_sha256(&bytes));
-    HashList::parse(&name, &version, &bytes).map_err(|source| BuildError::HashList {
+    let wrong = |source| BuildError::HashList {
         path: list.file.clone(),
         source,
-    })
+    };
+    let parsed = HashList::parse(&name, &version, &bytes).map_err(wrong)?;
+    // Comparing with a list of nothing would count as having looked.
+    if parsed.entries.is_empty() {
+        return Err(wrong(ListError::Empty));
+    }
+    Ok(parsed)
 }

@@ -57,6 +57,7 @@ pub(super) fn config(
         screening.thresholds.retain(|(other, _)| *other != place);
         screening.thresholds.push((place, *threshold));
     }
+    screening.check_entities().map_err(CommandError::usage)?;
     if let Some(folder) = &args.detectors {
         check_folder(folder)?;
         screening.detectors_dir.clone_from(folder);
