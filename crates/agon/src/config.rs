@@ -410,15 +410,16 @@ impl Config {
                 })?;
                 // Parsed into the final type first, because only then does an error point at its line.
                 let origin = format!("`{}`", path.display());
-                toml::from_str::<RawConfig>(&text).map_err(|error| parse_error(&origin, &error))?;
+                toml::from_str::<RawConfig>(&text)
+                    .map_err(|error| parse_error(&origin, &text, &error))?;
                 toml::from_str::<toml::Table>(&text)
-                    .map_err(|error| parse_error(&origin, &error))?
+                    .map_err(|error| parse_error(&origin, &text, &error))?
             }
             None => toml::Table::new(),
         };
         overlay_environment(&mut table, environment)?;
         let raw = RawConfig::deserialize(table)
-            .map_err(|error| parse_error("the environment", &error))?;
+            .map_err(|error| parse_error("the environment", "", &error))?;
         let base = file
             .as_deref()
             .and_then(Path::parent)
@@ -736,8 +737,20 @@ fn overlay_environment(
     Ok(())
 }
 
-fn parse_error(origin: &str, error: &toml::de::Error) -> ConfigError {
-    let message = error.to_string();
+/// What is wrong with `text`, with the line, but never a line that names a secret: somebody may have written it there.
+fn parse_error(origin: &str, text: &str, error: &toml::de::Error) -> ConfigError {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line_idx = before.map(|before| before.matches('\n').count());
+    let line = line_idx.and_then(|line_idx| text.lines().nth(line_idx));
+    let holds_secret =
+        line.is_some_and(|line| ["api_key", "password"].iter().any(|key| line.contains(key)));
+    let message = match line_idx {
+        Some(line_idx) if holds_secret => format!(
+            "line {}: a secret is named here as {{ env = \"NAME\" }} or {{ file = \"PATH\" }}, and is never written here itself",
+            line_idx + 1
+        ),
+        _ => error.to_string(),
+    };
     ConfigError::Parse {
         origin: origin.to_owned(),
         nearest: nearest_key(&message),
@@ -838,6 +851,15 @@ mod tests {
             &["model `m`: api_key", "`KEY`, which is not set"],
         );
         check_refused(text, &[("KEY", " ")], &["which is empty"]);
+        for written in [
+            "[[model]]\nname = \"m\"\napi_key = \"sk-456\"",
+            "[[screening.service]]\nkind = \"presidio\"\napi_key = \"sk-456\"",
+            "[[model]]\napi_key = sk-456",
+        ] {
+            let error = load(written, &[]).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("sk-456"), "{error}");
+            check_refused(written, &[], &["a secret is named here as"]);
+        }
     }
 
     #[test]

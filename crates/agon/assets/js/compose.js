@@ -5,7 +5,7 @@ import { Unreachable, request } from "./api.js";
 import { announce, errorNotice, find, remember, tabStorage } from "./page.js";
 import { promptField } from "./prompt.js";
 
-const TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+const TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp", "image/tiff"];
 const DRAFT = "agon-draft";
 
 const form = find("#composer", HTMLFormElement);
@@ -54,7 +54,7 @@ function showPreview() {
  */
 function objection(chosen) {
   const bytesMax = Number(form?.dataset.bytesMax ?? 0);
-  if (chosen.type && !TYPES.includes(chosen.type)) return ["This is not a JPEG, PNG, GIF or WebP image", "Convert it, or take a screenshot of it."];
+  if (chosen.type && !TYPES.includes(chosen.type)) return ["This is not a JPEG, PNG, WebP, GIF, BMP or TIFF image", "Convert it, or take a screenshot of it."];
   if (bytesMax && chosen.size > bytesMax) return [`The image has ${sizeInWords(chosen.size)}`, `At most ${sizeInWords(bytesMax)} are accepted.`];
   return null;
 }

@@ -125,7 +125,7 @@ pub const CODES: &[(&str, u16, &str)] = &[
     (
         "image_unsupported",
         415,
-        "the file is not a JPEG, PNG, GIF or WebP image",
+        "the file is not a JPEG, PNG, WebP, GIF, BMP or TIFF image",
     ),
     ("internal", 500, "the arena failed; nothing is said of why"),
     (

@@ -27,7 +27,7 @@ use crate::{
 pub struct StartBattleForm {
     /// What to ask. May be empty when there is an image.
     prompt: String,
-    /// A JPEG, PNG, GIF or WebP file.
+    /// A JPEG, PNG, WebP, GIF, BMP or TIFF file.
     #[schema(value_type = Option<String>, format = Binary)]
     image: Option<Vec<u8>>,
 }
