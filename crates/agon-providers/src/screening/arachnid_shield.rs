@@ -1,7 +1,6 @@
 //! Arachnid Shield of the Canadian Centre for Child Protection: known abuse images, by the picture.
 
 use agon_domain::{FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 
 use super::{
@@ -75,12 +74,9 @@ impl ArachnidShield {
         let url = self.caller.url("v1/media/", &[]);
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, &picture.media_type)
-                        .body(picture.bytes.clone())
-                },
+                url,
+                &picture.media_type,
+                picture.bytes.clone(),
                 |answer| read(answer, picture.bytes.len()),
                 seed,
             )

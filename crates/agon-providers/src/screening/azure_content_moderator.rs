@@ -1,7 +1,6 @@
 //! Azure Content Moderator: `ProcessImage/Evaluate`, adult and racy pictures. The vendor has given it up for Content Safety; the seed arena used it.
 
 use agon_domain::{FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 
 use super::{
@@ -91,12 +90,9 @@ impl ContentModerator {
         );
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, &picture.media_type)
-                        .body(picture.bytes.clone())
-                },
+                url,
+                &picture.media_type,
+                picture.bytes.clone(),
                 |answer| self.read(answer),
                 seed,
             )

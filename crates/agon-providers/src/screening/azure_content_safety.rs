@@ -1,7 +1,6 @@
 //! Azure AI Content Safety: `image:analyze` and `text:analyze`, four categories by severity.
 
 use agon_domain::{FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -155,12 +154,9 @@ impl ContentSafety {
         let body = body.to_string();
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, "application/json")
-                        .body(body.clone())
-                },
+                url,
+                "application/json",
+                body,
                 |answer| self.read(answer, is_picture, place),
                 seed,
             )

@@ -3,7 +3,6 @@
 //! A document can have failed inside an answer with HTTP 200; every place is held against the text that was sent.
 
 use agon_domain::{FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -154,12 +153,9 @@ impl AzureLanguage {
             let of_pieces = self
                 .caller
                 .ask(
-                    || {
-                        self.caller
-                            .post(url.clone())
-                            .header(header::CONTENT_TYPE, "application/json")
-                            .body(body.clone())
-                    },
+                    url.clone(),
+                    "application/json",
+                    body,
                     |answer| self.read(answer, text, pieces),
                     seed,
                 )

@@ -205,13 +205,21 @@ impl Caller {
         }
     }
 
-    /// Asks a question that may be asked twice, until `read` makes something of a successful answer or the limits are reached.
+    /// Posts a body of this media type, which may be asked twice, until `read` makes something of a successful answer or the limits are reached.
     pub(super) async fn ask<T>(
         &self,
-        request: impl Fn() -> RequestBuilder,
+        url: Url,
+        media_type: &str,
+        body: impl Into<Bytes>,
         read: impl Fn(&[u8]) -> Result<T, Trouble>,
         seed: u64,
     ) -> Result<T, Trouble> {
+        let body = body.into();
+        let request = || {
+            self.post(url.clone())
+                .header(header::CONTENT_TYPE, media_type)
+                .body(body.clone())
+        };
         self.ask_for_reply(request, |reply| read(&reply.success()?), seed)
             .await
     }

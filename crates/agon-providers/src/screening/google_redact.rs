@@ -3,7 +3,6 @@
 //! The redacted picture of the answer is not used: the redaction is Agon's own, so that it can be verified.
 
 use agon_domain::{FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -198,12 +197,9 @@ impl GoogleRedact {
             .url(&format!("v2/projects/{}/image:redact", self.project), &[]);
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, "application/json")
-                        .body(body.clone())
-                },
+                url,
+                "application/json",
+                body,
                 |answer| self.read(answer, (picture.width_px, picture.height_px)),
                 seed,
             )

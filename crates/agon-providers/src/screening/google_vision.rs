@@ -3,7 +3,6 @@
 //! An error can sit inside an answer with HTTP 200, a zero coordinate is left out of the JSON, and boxes may reach beyond the picture.
 
 use agon_domain::{FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -184,12 +183,9 @@ impl GoogleVision {
         let url = self.caller.url("v1/images:annotate", &[]);
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, "application/json")
-                        .body(body.clone())
-                },
+                url,
+                "application/json",
+                body,
                 |answer| self.read(answer, (picture.width_px, picture.height_px)),
                 seed,
             )

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use agon_domain::{FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -157,12 +156,9 @@ impl OpenAiModeration {
         let body = json!({"model": self.model, "input": input}).to_string();
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, "application/json")
-                        .body(body.clone())
-                },
+                url,
+                "application/json",
+                body,
                 |answer| self.read(answer, is_picture),
                 seed,
             )

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use agon_domain::{DetectorFailureKind, FindingKind, FindingPlace};
-use reqwest::header;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -149,12 +148,9 @@ impl PhotoDna {
         let url = self.caller.url("Match", &[("enhance", "false")]);
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, &picture.media_type)
-                        .body(picture.bytes.clone())
-                },
+                url,
+                &picture.media_type,
+                picture.bytes.clone(),
                 |answer| read(&from_json(answer)?),
                 seed,
             )
@@ -177,12 +173,9 @@ impl PhotoDna {
             let found: Vec<Vec<Found>> = self
                 .caller
                 .ask(
-                    || {
-                        self.caller
-                            .post(url.clone())
-                            .header(header::CONTENT_TYPE, "application/json")
-                            .body(body.clone())
-                    },
+                    url.clone(),
+                    "application/json",
+                    body,
                     |answer| {
                         let answer: HashAnswer = from_json(answer)?;
                         if answer.match_results.len() != hashes.len() {

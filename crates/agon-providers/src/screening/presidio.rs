@@ -1,7 +1,6 @@
 //! A Presidio analyzer: personal data in text (`POST /analyze`).
 
 use agon_domain::FindingKind;
-use reqwest::header;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -94,12 +93,9 @@ impl Presidio {
         let url = self.caller.url("analyze", &[]);
         self.caller
             .ask(
-                || {
-                    self.caller
-                        .post(url.clone())
-                        .header(header::CONTENT_TYPE, "application/json")
-                        .body(body.clone())
-                },
+                url,
+                "application/json",
+                body,
                 |answer| self.read(answer, text),
                 seed,
             )
